@@ -246,11 +246,24 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
     createdAt: iso(row.values.created_at),
   })
 
-  /** Revokes a key that was not, within a change. @returns whether that is still to be announced: of a replaced key it may have been */
-  const end = async (trx: Knex, row: store.ApiKeyRow, at: number): Promise<boolean> => {
+  /**
+   * Revokes a key that was not, within a change.
+   * @returns the entry of it: of a replaced key the end may have been announced already, and is no news any more
+   */
+  const end = async (
+    trx: Knex,
+    row: store.ApiKeyRow,
+    {
+      at,
+      caller,
+      data = {},
+    }: { readonly at: number; readonly caller: Caller; readonly data?: Entry['data'] },
+  ): Promise<Entry> => {
     await store.updateKey(trx, row.id, { revoked_at: at })
     const due = await store.takeKeyEnd(trx, row.id)
     return row.expires_at === null || due !== undefined
+      ? revocation(row, keyBehind(caller.credential), data)
+      : event(row.id, 'key.revoked', caller, data)
   }
 
   /** A key of the caller's organisation. Called within a change. */
@@ -275,12 +288,8 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
       const revokedAt = row.revoked_at ?? clock.now()
       const result = { keyId: row.id, revokedAt: iso(revokedAt) }
       if (row.revoked_at !== null) return { result }
-      const isNews = await end(trx, row, revokedAt)
       changed.push(row)
-      const entry = isNews
-        ? revocation(row, keyBehind(caller.credential), {})
-        : event(row.id, 'key.revoked', caller, {})
-      return { entry, result }
+      return { entry: await end(trx, row, { at: revokedAt, caller }), result }
     })
     await forget(changed)
     return answer
@@ -367,8 +376,7 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
         const result = { ...created(next), replaces: old.id, replacedUntil: iso(until) }
         const data = { replacedBy: next.keyId, effectiveAt: iso(until) }
         if (overlapSeconds === 0) {
-          await end(trx, old, at)
-          return { entry: revocation(old, keyBehind(caller.credential), data), result }
+          return { entry: await end(trx, old, { at, caller, data }), result }
         }
         await store.updateKey(trx, old.id, { expires_at: until })
         await store.insertKeyEnd(trx, {
@@ -421,10 +429,10 @@ export const createKeys = ({ database, ledger, sealing, clock, openRecent, hmacM
      */
     async revokeOfTerminal(trx: Knex, caller: Caller, terminalId: string, at: number) {
       const rows = await store.findLiveKeysOfTerminal(trx, terminalId, at)
-      const ended: store.ApiKeyRow[] = []
-      for (const row of rows) if (await end(trx, row, at)) ended.push(row)
+      const entries: Entry[] = []
+      for (const row of rows) entries.push(await end(trx, row, { at, caller, data: { terminalId } }))
       return {
-        entries: ended.map((row) => revocation(row, keyBehind(caller.credential), { terminalId })),
+        entries,
         committed: () => forget(rows),
       }
     },

@@ -312,15 +312,19 @@ export const takeKeyEnd = async (trx: Knex, key: string): Promise<KeyEndRow | un
   return row
 }
 
-/** Keys whose end is to be announced by now, the first to end first. */
+/** Keys whose end is to be announced by now, the first to end first, but for some ids. */
 export const findEndedKeys = (
   { knex }: Database,
-  now: number,
-  limit: number,
+  {
+    now,
+    except,
+    limit,
+  }: { readonly now: number; readonly except: readonly string[]; readonly limit: number },
 ): Promise<Pick<ApiKeyRow, 'id' | 'organisation'>[]> =>
   knex('key_ends')
     .join('api_keys', 'api_keys.id', 'key_ends.key')
     .where('due_at', '<=', now)
+    .whereNotIn('key_ends.key', [...except])
     .orderBy('due_at')
     .limit(limit)
     .select('api_keys.id', 'api_keys.organisation')

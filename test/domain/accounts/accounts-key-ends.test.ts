@@ -1,4 +1,5 @@
 /** When it is told that a key was revoked: once, when it stops to work, whichever way that comes. */
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -78,15 +79,13 @@ describe('the end of an API key', () => {
     expect(await told(old.keyId)).to.deep.equal(['key.created', 'key.replaced', 'key.revoked'])
     const [, replaced, revoked] = await entriesAbout(app, old.keyId)
     const { keyId, replacedUntil: effectiveAt } = next
-    expect(replaced?.data).to.deep.equal({
-      event: 'key.replaced',
-      keyId: old.keyId,
-      replacedBy: keyId,
-      effectiveAt,
-    })
+    const { askedBy, ...said } = replaced?.data ?? {}
+    const known = { keyId: old.keyId, replacedBy: keyId, effectiveAt }
+    expect(said).to.deep.equal({ event: 'key.replaced', ...known })
     const { revokedBy, ...data } = revoked?.data ?? {}
-    expect(data).to.deep.equal({ keyId: old.keyId, replacedBy: keyId, effectiveAt })
+    expect(data).to.deep.equal(known)
     expect(revokedBy, 'the key that asked for it').to.match(/^key_/).and.not.equal(old.keyId)
+    expect(askedBy).to.equal(revokedBy)
     await passAnHour()
     expect(await told(old.keyId)).to.have.lengthOf(3)
   })
@@ -130,7 +129,7 @@ describe('the end of an API key', () => {
     for (const { keyId } of [ended, former]) {
       const entries = (await entriesAbout(app, keyId)).filter(({ data }) => data.event === 'key.revoked')
       expect(entries.map(({ type }) => type)).to.deep.equal(['account'])
-      expect(entries[0]?.data.revokedBy).to.match(/^key_/)
+      expect(entries[0]?.data.askedBy).to.match(/^key_/)
     }
     expect(await told(ended.keyId)).to.deep.equal([
       'key.created',
@@ -161,6 +160,46 @@ describe('the end of an API key', () => {
     const revoked = (await entriesAbout(app, next.keyId)).filter(({ type }) => type === 'key.revoked')
     expect(revoked.map(({ data }) => data.terminalId)).to.deep.equal([origin])
     expect((await told(keyId)).filter((event) => event === 'key.revoked')).to.have.lengthOf(1)
+  })
+
+  it('of those of a terminal that work on since an earlier version replaced them are in the log with the terminal’s', async () => {
+    const { keyId, origin } = await terminalTill(app, owner)
+    await rotate(keyId)
+    // As an earlier version leaves it, which told the end as it replaced the key.
+    await app.services.database.knex('key_ends').where({ key: keyId }).delete()
+    expect((await app.request('DELETE', `/console/api/terminals/${origin}`, { key })).status).to.equal(204)
+    const { type, data } = (await entriesAbout(app, keyId)).at(-1) ?? expect.fail('no entry')
+    expect({ type, data: { ...data, askedBy: '' } }).to.deep.equal({
+      type: 'account',
+      data: { event: 'key.revoked', keyId, terminalId: origin, askedBy: '' },
+    })
+  })
+
+  it('is told though more than are looked at at once can’t be', async () => {
+    const { knex } = app.services.database
+    const old = await create()
+    await rotate(old.keyId)
+    const row = await knex('api_keys').where({ id: old.keyId }).first()
+    const broken = Array.from({ length: 120 }, (_, i) => `${old.keyId}-${i}`)
+    await knex('api_keys').insert(
+      broken.map((id) => ({
+        ...row,
+        id,
+        digest: createHash('sha256').update(id).digest(),
+        scopes: JSON.stringify(row.scopes),
+      })),
+    )
+    // Of a time that no clock tells.
+    await knex('key_ends').insert(
+      broken.map((id) => ({ key: id, due_at: -9e15, replaced_by: old.keyId, asked_by: null })),
+    )
+    try {
+      passedMs += HOUR_MS
+      const isTold = async () => (await told(old.keyId)).includes('key.revoked')
+      await eventually('the end of the key is told', isTold)
+    } finally {
+      await knex('key_ends').whereIn('key', broken).delete()
+    }
   })
 
   it('reaches the endpoints of the key and of the one that replaced it when it has come', async () => {
