@@ -209,10 +209,11 @@ export const createCommitter = (deps: CommitDeps): Committer => {
           // A repeated request gets its answer, or its refusal, before the change runs again.
           const isRepeated = known.answers.size > 0
           const changed: Change<unknown> = isRepeated ? { result: null } : await change(trx)
-          const { entry = [], advances = [], result } = changed
+          const { entry = [], rows = [], advances = [], result } = changed
           const decide: Unit['decide'] = (tx) => {
             for (const counter of advances) tx.add(counter, 1)
             for (const one of [entry].flat()) tx.append(one)
+            for (const row of rows) tx.write(row)
             return result
           }
           const unit: Unit = { caller, idempotency, decide, keys: noKeys(), isAlwaysKept: true }

@@ -2,6 +2,7 @@
 import type { Knex } from 'knex'
 import type { Caller, Idempotency } from '../caller.ts'
 import type { LaneUnit } from '../store/lane.ts'
+import type { Row } from '../store/table.ts'
 import type { Decide, Entry } from './decision.ts'
 import { type Keys, noKeys } from './known.ts'
 
@@ -20,6 +21,8 @@ export interface Unit {
 /** What an administrative change leaves behind: an entry, or several, unless nothing worth one happened, and the answer. */
 export interface Change<R> {
   readonly entry?: Entry | readonly Entry[]
+  /** Rows that are written with the entry. */
+  readonly rows?: readonly Row[]
   /** Counters that move on by one, so that decisions which rest on what is changed can see that it was. */
   readonly advances?: readonly string[]
   readonly result: R

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import type { AlertPage, AlertType } from '../../src/domain/security/schemas.ts'
-import { FAILING_DROPS } from '../../src/domain/webhooks/store-deliveries.ts'
+import { FAILING_DROPS } from '../../src/domain/webhooks/store.ts'
 import { verifyWebhook } from '../../src/protocol/webhook/webhook.ts'
 import { ok } from '../support/client.ts'
 import {

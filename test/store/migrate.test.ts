@@ -30,11 +30,7 @@ onPostgres.describe('a schema of an earlier version', () => {
     await other.connect()
     database = await openDatabase({ databaseUrl: fresh.url, dataDir: 'memory', migrate: 'any' })
     await database.knex.raw('CREATE TABLE migrations (name text COLLATE "C" PRIMARY KEY)')
-    for (const { name, up } of MIGRATIONS.slice(0, names.indexOf(CHANGES_KEYS)))
-      await database.knex.transaction(async (trx) => {
-        await up(trx)
-        await trx('migrations').insert({ name })
-      })
+    await applyUntil(CHANGES_KEYS)
   })
   afterEach(async () => {
     await other.end()
@@ -42,6 +38,15 @@ onPostgres.describe('a schema of an earlier version', () => {
     await fresh.drop()
   })
 
+  /** Applies what is missing before a migration. */
+  const applyUntil = async (end: string): Promise<void> => {
+    const done = await database.knex('migrations').count({ count: '*' }).first()
+    for (const { name, up } of MIGRATIONS.slice(Number(done?.count), names.indexOf(end)))
+      await database.knex.transaction(async (trx) => {
+        await up(trx)
+        await trx('migrations').insert({ name })
+      })
+  }
   /** Resolves to the process that waits for a lock. */
   const whoWaits = async (): Promise<number> => {
     for (;;) {
@@ -108,6 +113,37 @@ onPostgres.describe('a schema of an earlier version', () => {
     await migrate(database)
     await make(blocks[1] as string[])
     await growLogs(database, 2)
+  })
+
+  it('has webhook endpoints of which it knows what was told: of those that fail already, nothing is told anew', async () => {
+    await applyUntil('0031-webhook-told')
+    const row = {
+      organisation: 'org_1',
+      label: '',
+      sealed_url: Buffer.of(0),
+      sealed_secret: Buffer.of(0),
+      events: '[]',
+      active: true,
+      private_egress: false,
+      announces_from: 0,
+      created_at: 0,
+      last_delivery_at: 5,
+    }
+    await database.knex('webhook_endpoints').insert([
+      { ...row, id: 'fails', last_status: 500, failing_since: 3, drops_in_row: 10 },
+      { ...row, id: 'may fail', last_status: null, failing_since: 3, drops_in_row: 9 },
+      { ...row, id: 'delivers', last_status: 204, failing_since: null, drops_in_row: 0 },
+    ])
+    expect(await migrate(database)).to.deep.equal(from('0031-webhook-told'))
+    const migrated = await database
+      .knex('webhook_endpoints')
+      .orderBy('id')
+      .select('id', 'delivered_at', 'told_failing')
+    expect(migrated).to.deep.equal([
+      { id: 'delivers', delivered_at: 5, told_failing: false },
+      { id: 'fails', delivered_at: null, told_failing: true },
+      { id: 'may fail', delivered_at: null, told_failing: false },
+    ])
   })
 
   it('gets each migration once from servers that start at once, whatever isolation is the default', async () => {

@@ -57,8 +57,8 @@ interface Deps {
   attempt(delivery: store.LeasedDelivery, endpoint: OpenedEndpoint, signal: AbortSignal): Promise<Attempt>
   attempted(outcome: AttemptResult): void
   ended(delivery: EndedDelivery): void
-  /** An endpoint dropped ten events in a row, or delivers again after that. Must not throw. */
-  turned(turn: store.Turn): void
+  /** An endpoint dropped ten events in a row, or delivers again after that, and its owner is to be told. Must not throw. */
+  turned(): void
 }
 
 /** How much of what is about to be written may be held by this server from the start. */

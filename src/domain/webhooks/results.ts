@@ -1,7 +1,7 @@
 /** Writes down how attempts ended, those of a moment in one query. @module */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
-import { type Result, settleResults, type Turn } from './store-deliveries.ts'
+import { type Result, settleResults } from './store-deliveries.ts'
 
 const MAX_BATCH_RESULTS = 512
 /** How long results wait for others: a query for each would cost more than the deliveries. */
@@ -11,8 +11,8 @@ const BACK_OFF_MS = 500
 interface Deps {
   readonly database: Database
   readonly logger: { warn(details: object, message: string): void }
-  /** Called for each endpoint that dropped ten events in a row, or delivers again after that. Must not throw. */
-  turned(turn: Turn): void
+  /** Called where an endpoint began to fail, or delivers again, and its owner is to be told. Must not throw. */
+  turned(): void
 }
 
 export interface Results {
@@ -35,12 +35,12 @@ export const createResults = ({ database, logger, turned }: Deps): Results => {
   const write = async (batch: readonly Waiting[]): Promise<void> => {
     for (;;) {
       try {
-        const { ended, turns } = await settleResults(
+        const { ended, hasUntold } = await settleResults(
           database,
           batch.map(({ result }) => result),
         )
         for (const { result, resolve } of batch) resolve(ended.has(result.id))
-        for (const turn of turns) turned(turn)
+        if (hasUntold) turned()
         return
       } catch (error) {
         logger.warn({ err: error }, 'results of webhook deliveries are not written yet')

@@ -20,10 +20,11 @@ import { createBacklogBound } from './backlog.ts'
 import { createDispatcher, type EndedDelivery } from './dispatcher.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createEventPages } from './event-pages.ts'
+import { watchFailures } from './failure-alerts.ts'
 import { createFanOut } from './fan-out.ts'
 import { createSealedEndpoints, type OpenedEndpoint } from './sealed-endpoint.ts'
 import { findEndpointsById } from './store.ts'
-import { countDeliveries, type DroppedDelivery, type Turn } from './store-deliveries.ts'
+import { countDeliveries, type DroppedDelivery } from './store-deliveries.ts'
 import { createTestEvents } from './test-event.ts'
 
 /** How long another server may go on with an endpoint as it was, where no bus tells it of the change. */
@@ -46,7 +47,7 @@ interface Deps {
   readonly bus: Pick<Bus, 'publish' | 'subscribe'>
   readonly openRecent: OpenRecent
   readonly eventLog: Pick<EventLog, 'record'>
-  readonly security: Pick<SecurityService, 'raise'>
+  readonly security: Pick<SecurityService, 'alertRow'>
   readonly metrics: Pick<Metrics, 'webhookAttempts' | 'readWebhookQueue'>
   readonly clock: Clock
   readonly logger: { warn(details: object, message: string): void }
@@ -133,19 +134,8 @@ export const createWebhooks = async (deps: Deps) => {
     },
   })
 
-  /** What is gone meanwhile needs no alert. */
-  const alertOf = async ({ endpoint: id, failing }: Turn): Promise<void> => {
-    const endpoint = await endpoints.get(id)
-    if (endpoint === undefined) return
-    const type = failing ? 'webhook_failing' : 'webhook_recovered'
-    deps.security.raise({ organisation: endpoint.organisation, type, subject: id })
-  }
-
   const attempt = createAttempt({ safeFetch: deps.safeFetch, clock: deps.clock, openToAll: egressOpenProxy })
-  const turned = (turn: Turn): void =>
-    void alertOf(turn).catch((error: unknown) =>
-      logger.warn({ err: error, endpoint: turn.endpoint }, 'an alert of a webhook endpoint is not raised'),
-    )
+  const failures = watchFailures(deps)
   const dispatcher = createDispatcher({
     database,
     logger,
@@ -153,7 +143,7 @@ export const createWebhooks = async (deps: Deps) => {
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
     findEndpoint: (id) => endpoints.get(id),
     attempt,
-    turned,
+    turned: failures.wake,
     attempted: (outcome) => metrics.webhookAttempts.inc({ outcome }),
     ended: ({ delivery, endpoint, outcome, attempts, attempt: { status } }) =>
       record(endpoint, delivery, { outcome, attempts, status }),
@@ -215,7 +205,7 @@ export const createWebhooks = async (deps: Deps) => {
 
     ...createEventPages({ ...deps, ending: waits.signal }),
 
-    ...createTestEvents({ ...deps, sealed, attempt, turned, ending: ending.signal }),
+    ...createTestEvents({ ...deps, sealed, attempt, turned: failures.wake, ending: ending.signal }),
 
     /** Answers who waits for events. */
     endWaiting: (): void => waits.abort(),
@@ -227,6 +217,7 @@ export const createWebhooks = async (deps: Deps) => {
       stopListening()
       await Promise.all([...fanOuts.map((fanOut) => fanOut.close()), backlog.close()])
       await dispatcher.close()
+      await failures.close()
     },
   }
 }

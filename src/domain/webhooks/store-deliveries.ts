@@ -3,7 +3,7 @@
 import type { Database } from '../../store/database.ts'
 import { integer, type RowOf, table, text } from '../../store/table.ts'
 import type { WebhookEvent } from './events.ts'
-import { NOW_MS } from './store.ts'
+import { FAILING_DROPS, isFailing, NOW_MS } from './store.ts'
 
 export const deliveries = table('webhook_deliveries', {
   /** `dlv_…` */
@@ -99,21 +99,20 @@ export interface Result {
   readonly status?: number
 }
 
-/** An endpoint that dropped so many events in a row fails: somebody should hear of it. */
-export const FAILING_DROPS = 10
-
 /**
  * Locks endpoints in one order, so that servers never wait for each other in a circle; then everything happens in one
  * query, and only to deliveries that nobody else has moved on meanwhile. Of attempts at the same time the one that
  * began last counts as the last, whichever ends last; by the clock of a server that is ahead none begins later than
- * now. The ids are given twice, so that each is looked up in the index, whatever the planner believes of the size of
- * the table.
+ * now. What was dropped before the newest delivery began is no failure any more, whichever was written down first.
+ * Servers of earlier versions count no drops: what they say to fail they told of at the first. The ids are given
+ * twice, so that each is looked up in the index, whatever the planner believes of the size of the table.
  */
 const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts, r."end", r."pauseMs", r.status,
         CASE WHEN r.at > ${NOW_MS} THEN ${NOW_MS} ELSE r.at END AS at FROM ${UNHURRIED}, json_to_recordset($1::json)
       AS r (id text, endpoint text, attempts int, "end" text, "pauseMs" bigint, at bigint, status int)
       WHERE unhurried.mode = 'off'),
-    locked AS MATERIALIZED (SELECT e.id, e.drops_in_row, e.failing_since FROM webhook_endpoints AS e
+    locked AS MATERIALIZED (SELECT e.id, e.drops_in_row, e.failing_since, e.delivered_at, e.told_failing
+      FROM webhook_endpoints AS e
       WHERE e.id IN (SELECT endpoint FROM result WHERE at IS NOT NULL) ORDER BY e.id FOR UPDATE),
     removed AS (DELETE FROM webhook_deliveries AS d USING result AS r
       WHERE d.id = ANY ($2::text[]) AND d.id = r.id AND d.attempts = r.attempts
@@ -127,44 +126,44 @@ const SETTLE = `WITH result AS MATERIALIZED (SELECT r.id, r.endpoint, r.attempts
     latest AS (SELECT DISTINCT ON (endpoint) endpoint, at, status,
         max(at) FILTER (WHERE "end" = 'delivered') OVER (PARTITION BY endpoint) AS delivered_at FROM result
       WHERE at IS NOT NULL ORDER BY endpoint, at DESC),
-    dropped AS (SELECT latest.endpoint, count(*) AS all_drops,
+    known AS (SELECT endpoint, at, status, greatest(locked.delivered_at, latest.delivered_at) AS delivered_at,
+        failing_since, failing_since > coalesce(greatest(locked.delivered_at, latest.delivered_at), 0) AS goes_on,
+        CASE drops_in_row WHEN 0 THEN ${FAILING_DROPS} ELSE drops_in_row END AS drops_in_row,
+        told_failing OR (failing_since IS NOT NULL AND drops_in_row = 0) AS told_failing
+      FROM latest JOIN locked ON locked.id = latest.endpoint),
+    dropped AS (SELECT known.endpoint, count(*) AS all_drops,
         count(*) FILTER (WHERE removed.at > coalesce(delivered_at, 0)) AS in_row,
         min(removed.at) FILTER (WHERE removed.at > coalesce(delivered_at, 0)) AS since
-      FROM removed JOIN latest ON latest.endpoint = removed.endpoint AND removed."end" = 'dropped'
-      GROUP BY latest.endpoint),
+      FROM removed JOIN known ON known.endpoint = removed.endpoint AND removed."end" = 'dropped'
+      GROUP BY known.endpoint),
     counted AS (UPDATE webhook_endpoints AS e
-      SET last_delivery_at = greatest(e.last_delivery_at, latest.at),
-        last_status = CASE WHEN latest.at < e.last_delivery_at THEN e.last_status ELSE latest.status END,
+      SET last_delivery_at = greatest(e.last_delivery_at, known.at),
+        last_status = CASE WHEN known.at < e.last_delivery_at THEN e.last_status ELSE known.status END,
         failure_count = e.failure_count + coalesce(dropped.all_drops, 0),
-        drops_in_row = coalesce(dropped.in_row, 0)
-          + CASE WHEN e.failing_since IS NULL OR delivered_at >= e.failing_since THEN 0 ELSE e.drops_in_row END,
-        failing_since = CASE WHEN e.failing_since > coalesce(delivered_at, 0) THEN e.failing_since ELSE dropped.since END
-      FROM locked, latest LEFT JOIN dropped ON dropped.endpoint = latest.endpoint
-      WHERE e.id = latest.endpoint AND locked.id = e.id
-      RETURNING e.id, locked.failing_since IS NOT NULL AND locked.drops_in_row >= ${FAILING_DROPS} AS before,
-        e.drops_in_row >= ${FAILING_DROPS} AS after)
-  SELECT id, NULL AS failing FROM removed
-  UNION ALL SELECT id, after FROM counted WHERE before <> after`
-
-/** An endpoint that dropped ten events in a row, or delivers again after that. */
-export interface Turn {
-  readonly endpoint: string
-  readonly failing: boolean
-}
+        delivered_at = known.delivered_at,
+        drops_in_row = coalesce(dropped.in_row, 0) + CASE WHEN known.goes_on THEN known.drops_in_row ELSE 0 END,
+        failing_since = CASE WHEN known.goes_on THEN known.failing_since ELSE dropped.since END,
+        told_failing = known.told_failing
+      FROM known LEFT JOIN dropped ON dropped.endpoint = known.endpoint
+      WHERE e.id = known.endpoint
+      RETURNING e.id, ${isFailing('e')} <> e.told_failing AS untold)
+  SELECT id, false AS untold FROM removed
+  UNION ALL SELECT id, untold FROM counted WHERE untold`
 
 export interface Settled {
   /** Ids of the deliveries that are done with, if they were this server's. */
   readonly ended: ReadonlySet<string>
-  readonly turns: readonly Turn[]
+  /** Whether one of the endpoints began to fail, or delivers again, and its owner is not told yet. */
+  readonly hasUntold: boolean
 }
 
-/** Writes down how attempts ended. */
+/** Writes down how attempts ended. Again, where the answer was lost: what was done stays as it is. */
 export const settleResults = async ({ query }: Database, results: readonly Result[]): Promise<Settled> => {
   const values = [JSON.stringify(results), results.map(({ id }) => id)]
-  const { rows } = await query<{ id: string; failing: boolean | null }>(SETTLE, values, 'webhook-settle')
+  const { rows } = await query<{ id: string; untold: boolean }>(SETTLE, values, 'webhook-settle')
   return {
-    ended: new Set(rows.flatMap(({ id, failing }) => (failing === null ? [id] : []))),
-    turns: rows.flatMap(({ id, failing }) => (failing === null ? [] : [{ endpoint: id, failing }])),
+    ended: new Set(rows.flatMap(({ id, untold }) => (untold ? [] : [id]))),
+    hasUntold: rows.some(({ untold }) => untold),
   }
 }
 

@@ -28,13 +28,33 @@ export const endpoints = table('webhook_endpoints', {
   failing_since: integer().null(),
   /** Events dropped, with none delivered since. */
   drops_in_row: integer(),
+  /** When the newest attempt that it took began. */
+  delivered_at: integer().null(),
+  /** Whether its owner was told that it fails, and not since that it delivers again. */
+  told_failing: boolean(),
 })
+
+/** An endpoint that dropped so many events in a row fails: somebody should hear of it. */
+export const FAILING_DROPS = 10
+
+/**
+ * Whether an endpoint fails. Servers of earlier versions may end `failing_since` alone. The index of those to be told of has these words.
+ * @param table the table's name in the query
+ */
+export const isFailing = (table: string): string =>
+  `(${table}.failing_since IS NOT NULL AND ${table}.drops_in_row >= ${FAILING_DROPS})`
 
 export type EndpointRow = RowOf<typeof endpoints>
 
 export type NewEndpoint = Omit<
   EndpointRow,
-  'last_delivery_at' | 'last_status' | 'failure_count' | 'failing_since' | 'drops_in_row'
+  | 'last_delivery_at'
+  | 'last_status'
+  | 'failure_count'
+  | 'failing_since'
+  | 'drops_in_row'
+  | 'delivered_at'
+  | 'told_failing'
 >
 type EndpointChange = Partial<
   Pick<
@@ -152,4 +172,28 @@ export const findSubscriptions = async (
     'webhook-subscriptions',
   )
   return { now: rows[0]?.now ?? 0, endpoints: rows }
+}
+
+/** Of whom somebody is to be told. */
+const IS_UNTOLD = `${isFailing(endpoints.name)} <> told_failing`
+
+const FIND_UNTOLD = `SELECT id, organisation FROM webhook_endpoints
+  WHERE ${IS_UNTOLD} AND id <> ALL ($1::text[]) ORDER BY id LIMIT $2::int`
+
+/** Endpoints whose owners are to be told that they fail, or deliver again, but for some. */
+export const findUntold = async (
+  { query }: Database,
+  except: readonly string[],
+  limit: number,
+): Promise<Pick<EndpointRow, 'id' | 'organisation'>[]> =>
+  (await query<Pick<EndpointRow, 'id' | 'organisation'>>(FIND_UNTOLD, [except, limit], 'webhook-untold')).rows
+
+/** Says that the owner is told. @returns whether it fails; undefined where nothing is to be told any more */
+export const markTold = async (trx: Knex, id: string): Promise<boolean | undefined> => {
+  const [row] = await trx<EndpointRow>(endpoints.name)
+    .where({ id })
+    .whereRaw(IS_UNTOLD)
+    .update({ told_failing: trx.raw('NOT told_failing') })
+    .returning('told_failing')
+  return row?.told_failing
 }

@@ -11,7 +11,7 @@ import { TEST_EVENT } from './events.ts'
 import type { WebhookTested } from './schemas.ts'
 import type { SealedEndpoints } from './sealed-endpoint.ts'
 import { findOwned } from './store.ts'
-import { settleResults, type Turn } from './store-deliveries.ts'
+import { settleResults } from './store-deliveries.ts'
 
 const DELIVERY_ID_BYTES = 12
 const RETRY_AFTER_SECONDS = 1
@@ -23,8 +23,8 @@ interface Deps {
   readonly attempt: MakeAttempt
   /** Ends when the service closes. */
   readonly ending: AbortSignal
-  /** The endpoint delivers again after it dropped ten events in a row. */
-  turned(turn: Turn): void
+  /** The endpoint delivers again after it dropped ten events in a row, and its owner is to be told. */
+  turned(): void
 }
 
 export const createTestEvents = ({ database, sealed, clock, attempt, ending, turned }: Deps) => {
@@ -55,10 +55,10 @@ export const createTestEvents = ({ database, sealed, clock, attempt, ending, tur
         const delivered = outcome === 'delivered'
         const result = { id: deliveryId, endpoint: id, attempts: 0, at, status }
         // There is no delivery of this id: only what the list shows of the endpoint changes.
-        const { turns } = await settleResults(database, [
+        const { hasUntold } = await settleResults(database, [
           { ...result, end: delivered ? 'delivered' : 'failed' },
         ])
-        for (const turn of turns) turned(turn)
+        if (hasUntold) turned()
         return {
           id,
           deliveryId,

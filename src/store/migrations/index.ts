@@ -30,6 +30,7 @@ import { logsMigration } from './0027-logs.ts'
 import { rotatedKeysMigration } from './0028-rotated-keys.ts'
 import { keyEndsMigration } from './0029-key-ends.ts'
 import { dropsInRowMigration } from './0030-drops-in-row.ts'
+import { webhookToldMigration } from './0031-webhook-told.ts'
 
 interface Migration {
   readonly name: string
@@ -69,4 +70,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rotatedKeysMigration,
   keyEndsMigration,
   dropsInRowMigration,
+  webhookToldMigration,
 ]

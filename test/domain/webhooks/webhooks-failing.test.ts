@@ -1,7 +1,9 @@
 /** Whether an endpoint fails, and who hears of it. */
 import { expect } from 'chai'
 import type { AlertPage } from '../../../src/domain/security/schemas.ts'
-import { FAILING_DROPS, settleResults } from '../../../src/domain/webhooks/store-deliveries.ts'
+import { raiseFailureAlerts, watchFailures } from '../../../src/domain/webhooks/failure-alerts.ts'
+import { FAILING_DROPS } from '../../../src/domain/webhooks/store.ts'
+import { settleResults } from '../../../src/domain/webhooks/store-deliveries.ts'
 import { ok } from '../../support/client.ts'
 import {
   answer,
@@ -13,6 +15,8 @@ import {
   verify,
   type WebhookApp,
 } from '../../support/webhooks.ts'
+
+const SERVERS = 4
 
 describe('a webhook endpoint that fails', () => {
   let context: WebhookApp
@@ -59,33 +63,66 @@ describe('a webhook endpoint that fails', () => {
     expect((await findWebhook(app, apiKey, id)).failingSince).to.equal(null)
   })
 
+  type End = readonly ['delivered' | 'dropped' | 'failed', at: number]
+
   /** An endpoint, and what settles deliveries to it at once. */
   const newEndpoint = async () => {
     const { app } = context
+    const { database } = app.services
     const { apiKey } = await app.organisation()
     const input = { url: 'https://hooks.shop.example/', events: ['proof.spent'] }
     const { id } = await register(app, { key: apiKey }, input)
     let made = 0
+    /** Has results written down. @returns a function that has the same ones written down again */
+    const write = async (...ends: readonly End[]) => {
+      const results = ends.map(([end, at]) => {
+        const status = end === 'delivered' ? 204 : 500
+        return { id: `${id} ${made++}`, endpoint: id, attempts: 0, end, at, status }
+      })
+      const told = { endpoint: id, event: 'proof.spent', entry_index: 0, body: '{}', due_at: 1e14 }
+      await database.knex('webhook_deliveries').insert(results.map((result) => ({ ...told, id: result.id })))
+      const settle = () => settleResults(database, results)
+      const { hasUntold } = await settle()
+      await database.knex('webhook_deliveries').where({ endpoint: id }).delete()
+      return { hasUntold, again: settle }
+    }
+    /** How often it was told that the endpoint fails, and that it delivers again. */
+    const alerts = async () => {
+      const rows: { type: string; count: number }[] = await database
+        .knex('security_alerts')
+        .where({ subject: id })
+        .select('type', 'count')
+      const countOf = (asked: string) =>
+        rows.reduce((all, { type, count }) => (type === asked ? all + count : all), 0)
+      return { failing: countOf('webhook_failing'), recovered: countOf('webhook_recovered') }
+    }
+    /** As servers do that look at the same time. @returns of each alert that is raised by it whether it is of a failure */
+    const raise = async (): Promise<readonly boolean[]> => {
+      const before = await alerts()
+      await Promise.all(Array.from({ length: SERVERS }, () => raiseFailureAlerts(app.services)))
+      const { failing, recovered } = await alerts()
+      return [
+        ...Array<boolean>(failing - before.failing).fill(true),
+        ...Array<boolean>(recovered - before.recovered).fill(false),
+      ]
+    }
     return {
-      /** @returns whether it began to fail or recovered, where it did */
-      async settle(...ends: readonly (readonly ['delivered' | 'dropped' | 'failed', at: number])[]) {
-        const results = ends.map(([end, at]) => {
-          const status = end === 'delivered' ? 204 : 500
-          return { id: `${id} ${made++}`, endpoint: id, attempts: 0, end, at, status }
-        })
-        const told = { endpoint: id, event: 'proof.spent', entry_index: 0, body: '{}', due_at: 1e14 }
-        await app.services.database
-          .knex('webhook_deliveries')
-          .insert(results.map((result) => ({ ...told, id: result.id })))
-        const { turns } = await settleResults(app.services.database, results)
-        await app.services.database.knex('webhook_deliveries').where({ endpoint: id }).delete()
-        return turns.map(({ failing }) => failing)
+      write,
+      raise,
+      alerts,
+      /** @returns as `raise` does */
+      async settle(...ends: readonly End[]) {
+        const { hasUntold } = await write(...ends)
+        const raised = await raise()
+        expect(hasUntold).to.equal(raised.length > 0)
+        return raised
       },
       async shown() {
         const { failingSince, lastStatus, lastDeliveryAt } = await findWebhook(app, apiKey, id)
         const since = failingSince === null ? null : Date.parse(failingSince)
         return { since, lastStatus, lastAt: Date.parse(lastDeliveryAt ?? '') }
       },
+      row: () => database.knex('webhook_endpoints').where({ id }),
     }
   }
 
@@ -113,6 +150,65 @@ describe('a webhook endpoint that fails', () => {
     expect((await shown()).since, 'one after the other').to.equal(null)
     await settle(['dropped', 7_000], ['delivered', 8_000], ['dropped', 9_000])
     expect((await shown()).since, 'as long as it drops none after it').to.equal(9_000)
+  })
+
+  it('does not fail by what began before it took another event, in whichever order that is written down', async () => {
+    const { settle, shown, row } = await newEndpoint()
+    await settle(['delivered', 1_000])
+    await settle(['dropped', 500])
+    expect(await shown()).to.deep.equal({ since: null, lastStatus: 204, lastAt: 1_000 })
+    expect(await settle(...drops(900).slice(1))).to.deep.equal([])
+    await settle(['dropped', 950], ['failed', 960])
+    expect(await shown()).to.deep.include({ since: null })
+    expect((await row())[0]).to.include({ failure_count: 11, drops_in_row: 0 })
+    await settle(['dropped', 1_001])
+    expect((await shown()).since).to.equal(1_001)
+  })
+
+  it('is told of once, though a server or its connection breaks before anybody is', async () => {
+    const { write, raise, alerts } = await newEndpoint()
+    const { hasUntold, again } = await write(...drops(1_000))
+    expect(hasUntold).to.equal(true)
+    const repeated = await again()
+    expect([repeated.hasUntold, repeated.ended.size], 'the answer was lost').to.deep.equal([true, 0])
+    expect(await raise()).to.deep.equal([true])
+    expect((await again()).hasUntold).to.equal(false)
+    const recovered = await write(['delivered', 2_000])
+    expect(recovered.hasUntold).to.equal(true)
+    // The next server to start looks.
+    const { services } = context.app
+    const failures = watchFailures({ ...services, logger: { warn: () => undefined } })
+    await until('the alert', async () => (await alerts()).recovered > 0)
+    await failures.close()
+    expect(await alerts()).to.deep.equal({ failing: 1, recovered: 1 })
+    expect((await recovered.again()).hasUntold).to.equal(false)
+    expect(await raise()).to.deep.equal([])
+  })
+
+  it('is told of to nobody where it delivers again before anybody was', async () => {
+    const { write, raise } = await newEndpoint()
+    await write(...drops(1_000))
+    await write(['delivered', 2_000])
+    expect(await raise()).to.deep.equal([])
+  })
+
+  it('recovers though a server of an earlier version told of it, which does so at the first event that it drops and counts none', async () => {
+    const { settle, raise, row, shown } = await newEndpoint()
+    const failingSince = { failing_since: 1_000, last_status: 500, last_delivery_at: 1_000 }
+    await row().update(failingSince)
+    expect(await settle(['failed', 1_500])).to.deep.equal([])
+    expect(await settle(['dropped', 1_600]), 'it is told already').to.deep.equal([])
+    expect((await shown()).since).to.equal(1_000)
+    expect(await settle(['delivered', 2_000])).to.deep.equal([false])
+    await row().update(failingSince)
+    expect(await settle(['delivered', 3_000]), 'at the first result').to.deep.equal([false])
+    // What such a server ends is over, however many were counted.
+    expect(await settle(...drops(4_000))).to.deep.equal([true])
+    await row().update({ failing_since: null })
+    expect(await raise()).to.deep.equal([false])
+    expect(await settle(['failed', 5_000])).to.deep.equal([])
+    expect(await settle(...drops(6_000).slice(1))).to.deep.equal([])
+    expect(await settle(['dropped', 7_000])).to.deep.equal([true])
   })
 
   it('raises no alert as long as it takes one event in ten', async () => {
