@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import type { Database } from '../../src/store/database.ts'
 import { openPglite } from '../../src/store/embedded/pglite.ts'
 import { startUpkeep, type Upkeep, type UpkeepLimits } from '../../src/store/embedded/upkeep.ts'
-import { DISK_RESERVE_BYTES } from '../../src/store/watch/disk.ts'
+import { DISK_RESERVE_BYTES, freeBytesAt } from '../../src/store/watch/disk.ts'
 import { eventually } from '../support/eventually.ts'
 import { onEmbedded } from '../support/servers/database.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
@@ -45,9 +45,14 @@ const countsOf = async ({ knex }: Database, table: string): Promise<Counted> => 
 onEmbedded.describe('upkeep of the embedded database', () => {
   let database: Database
   let started: Upkeep[] = []
-  let freeBytes = Number.POSITIVE_INFINITY
+  let freeBytes: number | undefined
+  let looks = 0
   const start = (limits: Partial<UpkeepLimits>, warn: (details: object) => void = () => {}): Upkeep => {
-    const deps = { session: database.session, freeBytes: async () => freeBytes }
+    const session = () => {
+      looks += 1
+      return database.session()
+    }
+    const deps = { session, freeBytes: async () => freeBytes }
     const upkeep = startUpkeep(deps, { info: () => {}, warn }, { ...NEVER, ...limits })
     started.push(upkeep)
     return upkeep
@@ -58,6 +63,7 @@ onEmbedded.describe('upkeep of the embedded database', () => {
   afterEach(async () => {
     await Promise.all(started.map((upkeep) => upkeep.close()))
     started = []
+    freeBytes = undefined
   })
   after(() => database.close())
 
@@ -104,6 +110,50 @@ onEmbedded.describe('upkeep of the embedded database', () => {
     expect((await countsOf(database, 'large')).vacuums).to.equal(0)
     freeBytes = DISK_RESERVE_BYTES + 40 * MIB
     await eventually('a vacuum', async () => (await countsOf(database, 'large')).dead === 0)
+  })
+
+  it('vacuums where the file system can’t say how much is free', async () => {
+    freeBytes = await freeBytesAt('/there is no such directory')
+    await database.knex.raw('CREATE TABLE unmeasured (a int, b text)')
+    await addRows(database, 'unmeasured', 1)
+    await database.knex.raw('DELETE FROM unmeasured')
+    start({})
+    await eventually('a vacuum', async () => (await countsOf(database, 'unmeasured')).dead === 0)
+  })
+
+  it('vacuums the other tables where that of one fails, time and again', async () => {
+    const { knex } = database
+    await knex.raw('CREATE TABLE broken (a int, b text)')
+    await addRows(database, 'broken', 2)
+    // Rows from before the oldest that the table says to have: it is damaged.
+    await knex.raw("UPDATE pg_class SET relfrozenxid = pg_current_xact_id()::xid WHERE relname = 'broken'")
+    await knex.raw('DELETE FROM broken WHERE a > 100')
+    const warnings: { err?: Error }[] = []
+    start({}, (details) => warnings.push(details))
+    try {
+      for (let round = 0; round < 2; round++) {
+        await knex.raw(`CREATE TABLE sound_${round} (a int, b text)`)
+        await addRows(database, `sound_${round}`, 1)
+        await knex.raw(`DELETE FROM sound_${round}`)
+        await eventually('a vacuum', async () => (await countsOf(database, `sound_${round}`)).dead === 0)
+        await eventually('the damaged one is tried again', () => warnings.length > round)
+      }
+      expect(warnings[0]?.err?.message).to.include('relfrozenxid')
+    } finally {
+      await knex.raw('DROP TABLE broken')
+    }
+  })
+
+  it('vacuums where it can make no checkpoint, which it tries now and then', async () => {
+    await database.knex.raw('CREATE TABLE unchecked (a int, b text)')
+    await addRows(database, 'unchecked', 1)
+    await database.knex.raw('DELETE FROM unchecked')
+    const warnings: object[] = []
+    looks = 0
+    start({ logBytes: Number.NaN }, (details) => warnings.push(details))
+    await eventually('a vacuum', async () => (await countsOf(database, 'unchecked')).dead === 0)
+    await eventually('another checkpoint', () => warnings.length > 1)
+    expect(looks).to.be.above(50)
   })
 
   it('vacuums what has new rows, and what has come of age, though nothing in it is dead', async () => {

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, realpath, rename, stat, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
@@ -15,6 +15,7 @@ import type { ClientBase } from 'pg'
 import type { Database, Session, StoreLogger } from '../database.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { createQuery, createSession, knexLog, typeParsers } from '../driver.ts'
+import { freeBytesAt } from '../watch/disk.ts'
 import { DurableNodeFS } from './durable-node-fs.ts'
 import { TemplateMemoryFS, unpackTemplate } from './pglite-template.ts'
 import { startUpkeep } from './upkeep.ts'
@@ -212,11 +213,7 @@ export const openPglite = async (
     const client: ClientBase = await knex.client.acquireConnection()
     return createSession(knex, client, false, () => knex.client.releaseConnection(client))
   }
-  const freeBytes = async (): Promise<number> => {
-    if (inMemory) return Number.POSITIVE_INFINITY
-    const { bavail, bsize } = await statfs(dataDir)
-    return bavail * bsize
-  }
+  const freeBytes = async () => (inMemory ? undefined : freeBytesAt(dataDir))
   const upkeep = startUpkeep({ session, freeBytes }, logger)
   const placeFile = join(dataDir, PLACE_FILE)
   return {

@@ -29,22 +29,25 @@ const UPKEEP: UpkeepLimits = {
   age: 200_000_000,
 }
 const LOOKS_PER_VACUUM = 10
+/** What failed is tried again after so many. */
+const LOOKS_AFTER_FAILURE = 60
 
-/** @returns what finds the table that is overdue most, of those smaller than $1 bytes, quoted: by dead rows as PostgreSQL's autovacuum counts, so that a fifth of a table's place is lost at most */
+/** @returns what finds the vacuum that is overdue most, of tables smaller than $1 bytes, without those of $2: by dead rows as PostgreSQL's autovacuum counts, so that a fifth of a table's place is lost at most */
 const overdueSql = ({ newRows, age }: UpkeepLimits): string => `
-  SELECT c.oid::regclass::text AS name
+  SELECT 'VACUUM ' || c.oid::regclass::text AS vacuum
   FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
   WHERE c.relkind IN ('r', 't') AND (
     s.n_dead_tup > 50 + 0.2 * greatest(c.reltuples, 0)
     OR s.n_ins_since_vacuum > ${newRows}
     OR age(c.relfrozenxid) > ${age})
     AND pg_total_relation_size(c.oid) < $1::float8
+    AND 'VACUUM ' || c.oid::regclass::text <> ALL ($2::text[])
   ORDER BY age(c.relfrozenxid) > ${age} DESC, s.n_dead_tup + s.n_ins_since_vacuum DESC
   LIMIT 1`
 
 interface Deps extends Pick<Database, 'session'> {
-  /** Where the database is kept. */
-  freeBytes(): Promise<number>
+  /** Where the database is kept; undefined where nobody can say. */
+  freeBytes(): Promise<number | undefined>
 }
 
 export interface Upkeep {
@@ -64,6 +67,18 @@ export const startUpkeep = (
   let isResting = false
   let looks = 0
   let looking: Promise<void> | undefined
+  /** What failed lately → the look at which it is tried again. */
+  const passedOver = new Map<string, number>()
+  /** Does one of the things that there are to do: where it fails, the others go on, and it has a pause. */
+  const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    if (passedOver.has(what)) return
+    try {
+      await work()
+    } catch (err) {
+      passedOver.set(what, looks + LOOKS_AFTER_FAILURE)
+      logger?.warn({ err, what }, 'the upkeep of the embedded database failed, and is tried again in a while')
+    }
+  }
   const checkpoint = async (session: Session): Promise<void> => {
     const { rows } = await session.query<{ due: boolean }>(
       `SELECT pg_current_wal_lsn() - redo_lsn > ${limits.logBytes} AS due FROM pg_control_checkpoint()`,
@@ -72,27 +87,28 @@ export const startUpkeep = (
   }
   const vacuum = async (session: Session): Promise<void> => {
     // Of each page that it changes the log may have a copy, all in one go, in which nobody could see that the disk gets full.
-    const room = (await freeBytes()) - DISK_RESERVE_BYTES
-    const { rows } = await session.query<{ name: string }>(overdue, [room])
-    if (rows[0] !== undefined && !isResting) await session.query(`VACUUM ${rows[0].name}`)
+    const room = ((await freeBytes()) ?? Number.POSITIVE_INFINITY) - DISK_RESERVE_BYTES
+    const { rows } = await session.query<{ vacuum: string }>(overdue, [room, [...passedOver.keys()]])
+    const [found] = rows
+    if (found !== undefined && !isResting) await attempt(found.vacuum, () => session.query(found.vacuum))
   }
   const look = async (): Promise<void> => {
-    try {
+    for (const [what, tryAt] of passedOver) if (tryAt <= looks) passedOver.delete(what)
+    await attempt('session', async () => {
       const session = await take()
       try {
-        await checkpoint(session)
-        if (looks++ % LOOKS_PER_VACUUM === 0 && !isResting) await vacuum(session)
+        await attempt('checkpoint', () => checkpoint(session))
+        if (looks % LOOKS_PER_VACUUM === 0 && !isResting) await attempt('vacuum', () => vacuum(session))
       } finally {
         session.release()
       }
-    } catch (err) {
-      logger?.warn({ err }, 'the upkeep of the embedded database failed, and is tried again')
-    }
+    })
   }
   const timer = setInterval(() => {
     if (isResting) return
     looking ??= look().finally(() => {
       looking = undefined
+      looks += 1
     })
   }, limits.lookMs).unref()
   return {

@@ -26,6 +26,12 @@ export interface Disk {
   close(): Promise<void>
 }
 
+/** What is free where a directory is; undefined where the file system can't say so: it may still have room. */
+export const freeBytesAt = async (directory: string): Promise<number | undefined> => {
+  const found = await statfs(directory).catch(() => undefined)
+  return found && found.bavail * found.bsize
+}
+
 interface Watch {
   /** Called when writes have become impossible, for another reason than before, and possible again. */
   readonly onChange: (why: DiskRefusal | undefined, details: { freeBytes?: number; err?: unknown }) => void
@@ -59,9 +65,7 @@ export const watchDisk = (directory: string | undefined, { onChange }: Watch): D
     onChange(why, details)
   }
   const look = async (): Promise<void> => {
-    // A file system that can't say how much is free may still have room.
-    const found = await statfs(directory).catch(() => undefined)
-    const freeBytes = found && found.bavail * found.bsize
+    const freeBytes = await freeBytesAt(directory)
     if (freeBytes !== undefined && freeBytes < DISK_RESERVE_BYTES) return change('disk_full', { freeBytes })
     // What was refused is tried at every look, so that it is over soon.
     if (looks++ % LOOKS_PER_WRITE > 0 && refusal === undefined) return
