@@ -64,8 +64,12 @@ const GONE: Readonly<Record<string, string>> = {
   ),
 }
 
+const FROM_A_MINUTE_BEFORE = 'keys that sign at once count for clocks that are behind as well'
 /** Answers that a later version gives differently on purpose: `question, place` → reason. */
-const CHANGED: Readonly<Record<string, string>> = {}
+const CHANGED: Readonly<Record<string, string>> = {
+  'the example of getIssuerKeys, /keys/0/validFrom': FROM_A_MINUTE_BEFORE,
+  'what is published, /keys/0/validFrom': FROM_A_MINUTE_BEFORE,
+}
 
 /** Lines of differences that are on purpose, many at once. */
 const CHANGED_LINES: readonly (readonly [pattern: RegExp, reason: string])[] = [

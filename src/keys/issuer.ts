@@ -13,13 +13,13 @@ import { bytes, integer, type RowOf, table, text } from '../store/table.ts'
 import { EDDSA_SEED_BYTES, type EddsaKey, eddsaKey } from './eddsa-poseidon.ts'
 import { thumbprint } from './jwks.ts'
 import type { Place, Sealing } from './sealing.ts'
-import { KEY_MEMORY_MS, signingOf } from './succession.ts'
+import { KEY_MEMORY_MS, MARGIN_MS, signingOf } from './succession.ts'
 
 /** A public key of the issuer. */
 export interface IssuerKey extends IssuerPoint {
   /** SHA-256 of the point as a JSON Web Key (RFC 7638 §3), base64url, 43 characters. */
   readonly kid: string
-  /** Unix ms. */
+  /** Unix ms: when it was made, a minute less where it signs at once. */
   readonly validFrom: number
   /** Unix ms; not valid from then on. Undefined where it wasn't replaced. */
   readonly validUntil?: number
@@ -74,11 +74,12 @@ export const issuerKeyId = ({ x, y }: IssuerPoint): string => {
   return thumbprint({ kty: 'EC', crv: 'BabyJubJub', x: coordinate(x), y: coordinate(y) })
 }
 
-const published = ({ kid, x, y, created_at, valid_until }: IssuerKeyRow): IssuerKey => ({
+const published = ({ kid, x, y, created_at, signs_from, valid_until }: IssuerKeyRow): IssuerKey => ({
   kid,
   x: BigInt(x),
   y: BigInt(y),
-  validFrom: created_at,
+  // What one signs that signs at once counts also by a clock that is behind. Before it was made nothing was signed under it.
+  validFrom: signs_from === null ? created_at - MARGIN_MS : created_at,
   validUntil: valid_until ?? undefined,
 })
 

@@ -3,7 +3,7 @@ import { KEYS_MAX_AGE_SECONDS } from '../protocol/key-sets.ts'
 
 const MS_PER_SECOND = 1000
 /** For servers that still remember the keys of before, and clocks that differ. */
-const MARGIN_MS = 60_000
+export const MARGIN_MS = 60_000
 /** A new key is published for so long before it signs, so that nobody who keeps key sets as long as they may meets an unknown one. */
 export const PUBLISHED_AHEAD_MS = KEYS_MAX_AGE_SECONDS * MS_PER_SECOND + MARGIN_MS
 /** How long servers remember the keys: so soon they notice a rotation, and that a key was ended. */

@@ -5,6 +5,7 @@ import { issuerSignatureHolds } from '../../src/circuits/issuer-signature.ts'
 import { FIELD_MODULUS as R } from '../../src/core/field.ts'
 import { createIssuer, type Issuer, issuerKeyId } from '../../src/keys/issuer.ts'
 import { createSealing, SealingError } from '../../src/keys/sealing.ts'
+import { MARGIN_MS, PUBLISHED_AHEAD_MS } from '../../src/keys/succession.ts'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { sharedApp } from '../support/app.ts'
 import { rotate } from '../support/rotation.ts'
@@ -31,7 +32,7 @@ describe("the issuer's keys", () => {
     const { kid, point, sign } = await issuer.current()
     const [key, ...others] = await issuer.keys()
     expect(others).to.deep.equal([])
-    expect(key).to.deep.equal({ kid, ...point, validFrom: START_MS, validUntil: undefined })
+    expect(key).to.deep.equal({ kid, ...point, validFrom: START_MS - MARGIN_MS, validUntil: undefined })
     expect(issuerSignatureHolds(5n, sign(5n), point)).to.equal(true)
     expect(issuerSignatureHolds(6n, sign(5n), point)).to.equal(false)
     expect(sign(5n)).to.deep.equal(sign(5n))
@@ -66,7 +67,22 @@ describe("the issuer's keys", () => {
     expect(await issuer.isValid(old.point, now + 400 * DAY_MS - 1)).to.equal(true)
     expect(await issuer.isValid(old.point, now + 400 * DAY_MS)).to.equal(false)
     expect(await issuer.isValid(fresh.point, now + 1000 * DAY_MS)).to.equal(true)
-    expect(await issuer.isValid(fresh.point, now - 1)).to.equal(false)
+    expect(await issuer.isValid(fresh.point, now - MARGIN_MS - 1)).to.equal(false)
+  })
+
+  it('that sign at once count also by the clock of a server that is a minute behind, the others from when they were made', async () => {
+    const leaked = await issuer.current()
+    now += 1000
+    await rotate({ database, sealing, clock }, 'issuer', { leaked: [leaked.kid] })
+    const behind = await createIssuer({ database, sealing, clock: { now: () => now - MARGIN_MS } })
+    const fresh = await behind.current()
+    expect(fresh.kid).to.not.equal(leaked.kid)
+    expect(await behind.isValid(fresh.point, now - MARGIN_MS)).to.equal(true)
+    expect(await behind.isValid(leaked.point, now - MARGIN_MS)).to.equal(false)
+    now += 1000
+    await rotate({ database, sealing, clock }, 'issuer', { aheadMs: PUBLISHED_AHEAD_MS })
+    const [next] = await (await create()).keys()
+    expect(next?.validFrom).to.equal(now)
   })
 
   it('count for nothing once they leaked, at any time, also where they were replaced before', async () => {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { iso } from '../../clock.ts'
 import { Reply, route } from '../../http/route.ts'
-import { DateTime, orNull } from '../../json/schemas.ts'
+import { DateTime, dateTime, orNull } from '../../json/schemas.ts'
 import { KEYS_MAX_AGE_SECONDS } from '../../protocol/key-sets.ts'
 
 interface IssuerKey {
@@ -28,7 +28,9 @@ const PublishedIssuerKey = Type.Object(
     curve: Type.Literal('BabyJubJub', { description: 'EIP-2494, twisted Edwards form.' }),
     x: Coordinate,
     y: Coordinate,
-    validFrom: DateTime,
+    validFrom: dateTime(
+      'When the key was made; a minute earlier where it signs at once, for those whose clocks are behind.',
+    ),
     validUntil: orNull(DateTime, {
       description: 'Proofs under this key are accepted until then. Null for one that was not replaced.',
     }),
