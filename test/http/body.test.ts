@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { IncomingMessage } from 'node:http'
 import { connect, Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { Type } from 'typebox'
@@ -159,6 +160,21 @@ describe('request bodies', () => {
         /^HTTP\/1\.1 413 .*"payload_too_large"/s,
       )
     }
+  })
+
+  it('a body that ends with what makes it too large is refused at once: nothing is left to wait for', async () => {
+    const request = new IncomingMessage(new Socket())
+    let refused: Error | undefined
+    const reading = rejection(readBody(request, 10)).then((error) => {
+      refused = error
+    })
+    const ended = once(request, 'end')
+    request.push(Buffer.alloc(11))
+    request.push(null)
+    await ended
+    await turn()
+    expect(refused).to.include({ code: 'payload_too_large' })
+    await reading
   })
 
   it('a client that went away before its body was asked for leaves nothing waiting', async () => {

@@ -58,6 +58,8 @@ const tooLarge = (limitBytes: number): AppError =>
 /** Reads on into nothing until the end, DISCARD_BYTES or DISCARD_MS. */
 const discard = (request: IncomingMessage): Promise<void> =>
   new Promise((resolve) => {
+    // The end may have come with what crossed the limit, before anybody listened here.
+    if (request.readableEnded || request.destroyed) return resolve()
     let bytes = 0
     const finish = () => {
       clearTimeout(timer)
