@@ -13,7 +13,7 @@ import {
   take,
 } from '../support/till-page.ts'
 
-type Fault = 'open' | 'write' | undefined
+type Fault = 'open' | 'write' | 'write settings' | undefined
 
 interface Faulty {
   fault: Fault
@@ -43,6 +43,8 @@ describe('the till in Chromium, when the storage of the browser fails', function
         const write = IDBObjectStore.prototype[method]
         IDBObjectStore.prototype[method] = function (...args) {
           if (page.fault === 'write' && this.name === 'kept') throw new DOMException('No room.')
+          if (page.fault === 'write settings' && args[1] === 'settings')
+            throw new DOMException('No more room.')
           return write.apply(this, args)
         }
       }
@@ -94,6 +96,15 @@ describe('the till in Chromium, when the storage of the browser fails', function
     await page.click('button:has-text("Become Till")')
     await page.waitForSelector('[role="alert"]:has-text("could not be kept on this device: No room.")')
     await expectUsable(page, 'a pairing that could not be kept')
+    await setFault(page, 'write settings')
+    await page.click('button:has-text("Become Till")')
+    await page.waitForSelector(
+      '[role="alert"]:has-text("The pairing could not be kept on this device: No more room.")',
+    )
+    const window = await context.newPage()
+    await window.goto(`${shop.link.url}/terminal`)
+    await window.waitForSelector('h1:text("Make this device a till")')
+    await window.close()
     await setFault(page, undefined)
     await page.click('button:has-text("Become Till")')
     await online(page)

@@ -68,18 +68,23 @@ export const openRecords = async () => {
     close: () => db.close(),
     pairing: () => db.get('kept', 'pairing') as Promise<Pairing | undefined>,
     /**
-     * Keeps it, unless one is kept, whose secrets would be lost: another window may be pairing as well.
-     * @returns the pairing that is kept now
+     * Keeps a pairing with the settings that begin with it, or neither; unless one is kept, whose secrets would be lost: another
+     * window may be pairing as well.
+     * @returns what is kept now
      */
-    async pair(pairing: Pairing): Promise<Pairing> {
-      try {
-        await db.add('kept', pairing, 'pairing')
-        return pairing
-      } catch (error) {
-        const earlier = (await db.get('kept', 'pairing')) as Pairing | undefined
-        if (earlier === undefined) throw error
-        return earlier
-      }
+    async pair(
+      pairing: Pairing,
+      begun: Settings,
+    ): Promise<{ readonly pairing: Pairing; readonly settings: Settings }> {
+      const { store, done } = db.transaction('kept', 'readwrite')
+      const earlier = (await store.get('pairing')) as Pairing | undefined
+      if (earlier !== undefined)
+        return {
+          pairing: earlier,
+          settings: ((await store.get('settings')) as Settings | undefined) ?? begun,
+        }
+      await Promise.all([store.put(begun, 'settings'), store.put(pairing, 'pairing'), done])
+      return { pairing, settings: begun }
     },
     async unpair(): Promise<void> {
       await db.delete('kept', 'pairing')

@@ -277,8 +277,8 @@ const standingOf = async (
 }
 
 /**
- * Makes this device the terminal, once the service has said that it is one.
- * @returns what is wrong, in words for people
+ * Makes this device the terminal, with a shift that begins now, once the service has said that it is one.
+ * @returns what is wrong, in words for people @throws where it can't be kept on this device; then nothing of it is
  */
 export const pair = async (pairing: Pairing): Promise<string | undefined> => {
   const standing = await standingOf(pairing, globalThis.fetch)
@@ -287,11 +287,12 @@ export const pair = async (pairing: Pairing): Promise<string | undefined> => {
   if (standing === 'refused')
     return 'The service knows no such terminal. It may have been revoked: create another in the console.'
   if (standing !== 'taken') return `The service answered with status ${standing}. Try again in a minute.`
-  const kept = await records.pair(pairing)
-  if (kept.terminalId !== pairing.terminalId)
-    return `This device is ${kept.label} already: another window was paired meanwhile. Go on there, or load this page again.`
-  await set({ shiftSince: systemClock.now() })
-  await open(kept)
+  const kept = await records.pair(pairing, { ...settings.value, shiftSince: systemClock.now() })
+  if (kept.pairing.terminalId !== pairing.terminalId)
+    return `This device is ${kept.pairing.label} already: another window was paired meanwhile. Go on there, or load this page again.`
+  problem.value = undefined
+  settings.value = kept.settings
+  await open(kept.pairing)
   return undefined
 }
 
