@@ -294,4 +294,29 @@ describe('what changes between the look at a proof and its commit', function () 
     await late.look()
     expect([revoked, elsewhere, free].map(late.has)).to.deep.equal([true, false, false])
   })
+
+  it('is asked of the issuers of a large batch for a few proofs at a time', async () => {
+    const { database, ledger, statuses } = app.services
+    let asked = 0
+    let running = 0
+    let most = 0
+    const findClaims: typeof ledger.findClaims = async (...claims) => {
+      asked += 1
+      running += 1
+      most = Math.max(most, running)
+      try {
+        return await ledger.findClaims(...claims)
+      } finally {
+        running -= 1
+      }
+    }
+    const late = createLateRevocations({ database, ledger: { findClaims }, statuses })
+    const watch = (i: number) => {
+      const known = { revocableKeys: [], members: [], otherSpender: issuer.organisationId }
+      late.watch({ ...known, spendKeys: [['nullifier', `kyc/${i}`]] } as unknown as ValidProof)
+    }
+    for (let i = 0; i < 100; i++) watch(i)
+    await late.look()
+    expect([asked, most]).to.deep.equal([100, 8])
+  })
 })

@@ -209,6 +209,19 @@ describe('security alerts', () => {
       expect(await entries()).to.equal(1)
     })
 
+    it('keep a server that ends waiting for few of those that can’t be written', async () => {
+      const tries = 1_000_000
+      failures = tries
+      const subjects = Array.from({ length: 250 }, (_, i) => `acc_${i}`)
+      const { organisationId: organisation } = owner
+      await Promise.all(
+        subjects.map((subject) => security.raise({ organisation, type: 'auth_bruteforce', subject })),
+      )
+      expect(tries - failures, 'each is tried as it is raised').to.equal(250)
+      await security.close()
+      expect(tries - failures).to.equal(350)
+    })
+
     it('open what was resolved when they happen again', async () => {
       await raise()
       const [{ id } = expect.fail()] = (await list()).alerts
