@@ -165,7 +165,7 @@ describe('request bodies', () => {
   it('a body that ends with what makes it too large is refused at once: nothing is left to wait for', async () => {
     const request = new IncomingMessage(new Socket())
     let refused: Error | undefined
-    const reading = rejection(readBody(request, 10)).then((error) => {
+    const reading = rejection(readBody(request, 10, count)).then((error) => {
       refused = error
     })
     const ended = once(request, 'end')

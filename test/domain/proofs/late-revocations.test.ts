@@ -310,7 +310,7 @@ describe('what changes between the look at a proof and its commit', function () 
         running -= 1
       }
     }
-    const late = createLateRevocations({ database, ledger: { findClaims }, statuses })
+    const late = createLateRevocations({ database, ledger: { ...ledger, findClaims }, statuses })
     const watch = (i: number) => {
       const known = { revocableKeys: [], members: [], otherSpender: issuer.organisationId }
       late.watch({ ...known, spendKeys: [['nullifier', `kyc/${i}`]] } as unknown as ValidProof)
