@@ -267,8 +267,10 @@ export const createFollower = (options: FollowerOptions): Follower => {
         backOffMs = Math.min(backOffMs * 2, MAX_BACK_OFF_MS)
       }
     }
+    // First: whoever takes over would be taken for somebody else's commit.
+    await settle().catch(() => undefined)
     // Nobody needs to wait for the lease to end. If this fails, they do.
-    await Promise.allSettled([settle(), database.knex.raw(RELEASE, [name, holder])])
+    await database.knex.raw(RELEASE, [name, holder]).catch(() => undefined)
   }
 
   const ended = run()

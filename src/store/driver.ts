@@ -83,6 +83,8 @@ export const createQuery = (knex: Knex, watch: Watch = unwatched, onError?: (err
       knex.client.releaseConnection(client)
     }
   }
+  // Within a transaction it would only be told that this one is aborted.
+  if (knex.isTransaction) return ask
   return <R extends object>(text: string, values: readonly unknown[], name?: string) =>
     despiteColumns(() => ask<R>(text, values, name))
 }
@@ -216,6 +218,7 @@ export const createSession = (
         return await knex.transaction(fn, { connection: client })
       } catch (error) {
         if (error instanceof ConnectionLost) throw error
+        if (isOutdated(error)) broken = true
         if (broken || endsConnection(error) || isConnectionError(error)) throw new ConnectionLost(error)
         throw error
       }

@@ -212,6 +212,17 @@ describe('the typed client', () => {
       expect(() => streamMessages({ tread: 'x' })).to.throw(TypeError, 'has no member tread')
     })
 
+    it('not for the stream of an address that leads elsewhere or has a page of its own', async () => {
+      for (const [status, headers] of [
+        [301, { location: '/login' }],
+        [200, { 'content-type': 'text/html' }],
+      ] as const) {
+        answer = (_, response) => void response.writeHead(status, headers).end('<html>Sign in')
+        const events = assay().streamMessages?.() as unknown as AsyncGenerator<unknown>
+        expect(await rejection(events.next())).to.include({ error: 'not_the_service', status })
+      }
+    })
+
     it('for the stream while the service restarts, until it is refused', async () => {
       const statuses: number[] = []
       answer = (request, response) => {

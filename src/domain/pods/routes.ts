@@ -104,7 +104,7 @@ const verifyInPod = route({
   tag,
   summary: 'Verify data in a pod',
   description:
-    'The body is the data itself. The policy of the pod decides. A signed NO is a result and is charged; an error is not. Send the key of the pod or an API key of its owner. A domain bound to the pod gives the same answer at `/verify`. 409 where the pod got another policy while the proof was made.',
+    'The body is the data itself. The policy of the pod decides. A signed NO is a result and is charged; an error is not. Send the key of the pod or an API key of its owner. A domain bound to the pod gives the same answer at `/verify`. 409 where the pod got another policy or charge while the proof was made.',
   params: PodParams,
   body: VerifyData,
   exactNumbers: true,

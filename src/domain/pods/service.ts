@@ -194,12 +194,17 @@ export const createPods = (deps: Deps) => {
   /** @throws AppError not_found */
   const known = async (podId: string): Promise<store.PodRow> => (await byId.get(podId)) ?? fail('not_found')
 
-  /** A pod may be changed while its proof is made. @throws AppError pod_suspended, pod_archived; conflict for another policy */
+  /**
+   * A pod may be changed while its proof is made, or have been just before, unheard of here: who asks again is to be asked of what it is now.
+   * @throws AppError pod_suspended, pod_archived; conflict for another policy or charge
+   */
   const requireSame = async (pod: store.PodRow): Promise<void> => {
     const now = (await store.findPod(database.knex, pod.id)) ?? fail('not_found')
+    const termsOf = (row: store.PodRow) => [statusOf(row), row.charge_minor, policyOf(row)]
+    if (isDeepStrictEqual(termsOf(now), termsOf(pod))) return
+    await byId.forget(pod.id)
     requireActive(statusOf(now))
-    if (!isDeepStrictEqual(policyOf(now), policyOf(pod)))
-      fail('conflict', { message: 'The pod got another policy while the proof was made; ask again.' })
+    fail('conflict', { message: 'The pod got another policy or charge while the proof was made; ask again.' })
   }
 
   const sumsOf = (podId: string): Promise<store.PodSums> => {
@@ -315,7 +320,7 @@ export const createPods = (deps: Deps) => {
 
     /**
      * Verifies data under the pod's policy and charges for it, in one commit. A signed NO is charged, an error is not.
-     * @throws AppError not_found, pod_pending, pod_suspended, pod_archived, conflict where the policy was replaced while the proof
+     * @throws AppError not_found, pod_pending, pod_suspended, pod_archived, conflict where policy or charge were replaced while the proof
      *   was made, and what a verification throws
      */
     async verify(caller: Caller, podId: string, data: VerifyData): Promise<VerificationResult> {

@@ -17,7 +17,7 @@ export const getAsset = route({
   description: 'The name changes with the content, so it can be cached permanently. Not rate limited.',
   cost: 0,
   params: Type.Object({ asset: Type.String() }),
-  produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png'],
+  produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png', 'application/manifest+json'],
   response: { 200: Type.String() },
   errors: ['not_found'],
   example: { params: { asset: '{asset}' } },

@@ -16,7 +16,9 @@ const button = (label: string, run: () => void): HTMLElement => {
 /** A button that says for a moment what came of it. */
 const copying = (label: string, text: string): HTMLElement => {
   const element = button(label, async () => {
-    const said = await navigator.clipboard.writeText(text).then(
+    // There is no clipboard where the page is not secure.
+    const copied = (async () => navigator.clipboard.writeText(text))()
+    const said = await copied.then(
       () => 'Copied',
       () => 'Could not copy: select the number',
     )

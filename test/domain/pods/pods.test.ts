@@ -413,6 +413,7 @@ describe('pods', () => {
       [(podId: string) => movePod(app, podId, 'ARCHIVED'), 410, 'pod_archived'],
       [(podId: string) => patch(podId, age17), 409, 'conflict'],
       [(podId: string) => patch(podId, { rules: [] }), 409, 'conflict'],
+      [(podId: string) => patch(podId, { chargePerVerification: 2 }, app.adminKey), 409, 'conflict'],
     ] as const) {
       const { podId, podKey } = await createPod(app, owner.apiKey, ADULTS)
       precede(app.services.prover, 'prove', () => act(podId))
@@ -421,6 +422,12 @@ describe('pods', () => {
       expect(await chargesOf(app, podId)).to.deep.equal([])
     }
     const { podId, podKey } = await createPod(app, owner.apiKey, ADULTS)
+    // Another server changes it, and this one hears nothing of it: whoever asks again at once is answered.
+    precede(app.services.prover, 'prove', () =>
+      app.services.database.knex('pods').where({ id: podId }).update({ charge_minor: 200 }),
+    )
+    expect((await verifyIn(app, podId, { 'x-pod-key': podKey })).status).to.equal(409)
+    expect((await verifyIn(app, podId, { 'x-pod-key': podKey })).status).to.equal(200)
     // What is no reason to ask again.
     precede(app.services.prover, 'prove', () => patch(podId, { name: 'Another' }))
     expect((await verifyIn(app, podId, { 'x-pod-key': podKey })).status).to.equal(200)

@@ -46,6 +46,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'docs/operations.md',
     'docs/deploying.md',
     'docs/scaling.md',
+    'docs/benchmarks.md',
     'docs/reliability.md',
     'docs/telemetry.md',
     'docs/ceremony.md',

@@ -39,9 +39,8 @@ async function* readBlocks(body: ReadableStream<BufferSource>, silenceMs: number
   }
 }
 
-/** What asking again can't change: 408 and 429 are of the moment, as is what the service or a proxy fails at. */
-const isForGood = ({ status }: AssayError): boolean =>
-  status >= 400 && status < 500 && status !== 408 && status !== 429
+/** What asking again can't change, such as a redirect: 408 and 429 are of the moment, as is what the service or a proxy fails at. */
+const isForGood = ({ status }: AssayError): boolean => status < 500 && status !== 408 && status !== 429
 
 /**
  * Events for as long as somebody reads them.
