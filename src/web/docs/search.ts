@@ -35,7 +35,7 @@ export const offerSearch = (): void => {
   const count = make('p', { class: 'found-count', role: 'status' })
   const list = make('ul', {})
   const panel = make('div', { id: 'found', hidden: '' }, count, list)
-  byId('search', HTMLElement).append(make('label', { for: 'sought' }, 'Search the docs'), field, panel)
+  byId('docs-search', HTMLElement).append(make('label', { for: 'sought' }, 'Search the docs'), field, panel)
 
   const close = () => {
     panel.hidden = true
@@ -63,7 +63,7 @@ export const offerSearch = (): void => {
   }
   field.addEventListener('focus', () => void load().catch(() => undefined), { once: true })
   field.addEventListener('input', () => void show())
-  const around = byId('search', HTMLElement)
+  const around = byId('docs-search', HTMLElement)
   around.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && event.target === field) list.querySelector('a')?.click()
     else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') step(event.key === 'ArrowDown' ? 1 : -1)

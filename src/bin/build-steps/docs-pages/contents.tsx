@@ -62,7 +62,7 @@ export const Frame = ({
 }: Everything & { readonly current: string; readonly children: ComponentChildren }) => (
   <div class="docs">
     <search class="finder" aria-label="Search and contents">
-      <div id="search" />
+      <div id="docs-search" />
       <a class="to-contents" href="#contents">
         Contents
       </a>
