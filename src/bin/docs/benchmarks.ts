@@ -142,7 +142,7 @@ export const benchmarksOf = ({ runs, rows }: Results, subjects: readonly string[
     `Machine: ${describe(newest.machine)}.`,
     '',
     'A ratio says how many times as fast as the peer Assay is, measured in turns in the same run; where the peer’s name says "ratio: of times", how many',
-    'times as long it takes. Each file of `bench/` says what exactly it measures. The load is that of the machine in the minute before, in processes that ran or waited',
+    'times as long it takes. Each file of `bench/` says what exactly it measures. The load is that of the machine in the minute before, the benchmark before it included, in processes that ran or waited',
     'for a processor: with more than 0.5 of them, figures by the clock are worse than they are alone.',
     '',
     `${goals.length - missed.length} of ${goals.length} goals were met.${missed.length > 0 ? ' Missed:' : ''}`,
