@@ -1,6 +1,7 @@
 /** Searching the texts of messages, for so long and no longer. @module */
 import { setImmediate as turn } from 'node:timers/promises'
-import { fail } from '../../errors.ts'
+import pLimit from 'p-limit'
+import { AppError, fail } from '../../errors.ts'
 import type { Database } from '../../store/database.ts'
 import { sqlState } from '../../store/session.ts'
 import { findHead, type MessageRow, type Selection } from './store.ts'
@@ -8,8 +9,12 @@ import { type Query, type Span, searchWindow, type Window, windowsOf } from './s
 
 /** For one search. */
 export const SEARCH_TIMEOUT_MS = 2000
-/** At a time; each may hold a connection. */
-export const MAX_SEARCHES = 4
+/** At a time; each may keep a connection and a core of the database busy. */
+export const MAX_SEARCHES = 2
+/** Others wait for a turn: so many of them, */
+export const MAX_SEARCHES_WAITING = 16
+/** and for so long. */
+const MAX_WAIT_MS = 2000
 const RETRY_AFTER_SECONDS = 1
 /** PostgreSQL, appendix A: the query ran into its time-out. */
 const QUERY_CANCELED = '57014'
@@ -42,12 +47,42 @@ const queryFor = ({ query, queryWithin }: Database, timeLeft: () => number): Que
   return (text, values, name) => queryWithin(timeLeft(), text, values, name)
 }
 
+const busy = (): AppError =>
+  new AppError('unavailable', {
+    message: 'Too many searches are running and waiting; try again.',
+    retryAfter: RETRY_AFTER_SECONDS,
+  })
+
+/**
+ * Runs functions {@link MAX_SEARCHES} at a time.
+ * @throws AppError unavailable where {@link MAX_SEARCHES_WAITING} wait already, or for one that has waited for `waitMs`, which is not run then
+ */
+const createTurns = (waitMs: number) => {
+  const inTurn = pLimit(MAX_SEARCHES)
+  return async <R>(run: () => Promise<R>): Promise<R> => {
+    if (inTurn.pendingCount >= MAX_SEARCHES_WAITING) throw busy()
+    let isLate = false
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        isLate = true
+        reject(busy())
+      }, waitMs)
+    })
+    const turn = inTurn(() => {
+      clearTimeout(timer)
+      return isLate ? late : run()
+    })
+    return Promise.race([turn, late])
+  }
+}
+
 /**
  * @returns a function that finds messages of a selection whose text holds all words.
- *   It throws AppError search_too_broad after {@link SEARCH_TIMEOUT_MS}, unavailable where {@link MAX_SEARCHES} run already
+ *   It throws AppError search_too_broad after {@link SEARCH_TIMEOUT_MS}, unavailable where too many search
  */
-export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS) => {
-  let running = 0
+export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS, waitMs = MAX_WAIT_MS) => {
+  const inTurn = createTurns(waitMs)
 
   const search = async (words: string, selection: Selection): Promise<MessageRow[]> => {
     const deadline = performance.now() + timeoutMs
@@ -72,19 +107,11 @@ export const createSearch = (database: Database, timeoutMs = SEARCH_TIMEOUT_MS) 
   }
 
   return async (words: string, selection: Selection): Promise<MessageRow[]> => {
-    if (running >= MAX_SEARCHES)
-      return fail('unavailable', {
-        message: 'Too many searches are running; try again.',
-        retryAfter: RETRY_AFTER_SECONDS,
-      })
-    running++
     try {
-      return await search(words, selection)
+      return await inTurn(() => search(words, selection))
     } catch (error) {
       if (sqlState(error) === QUERY_CANCELED) return refuse()
       throw error
-    } finally {
-      running--
     }
   }
 }

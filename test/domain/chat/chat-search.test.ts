@@ -1,7 +1,12 @@
 /** Searching messages: what is found, and that no search goes on for ever or comes as cheap as a page. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createSearch, MAX_SEARCHES, SEARCH_TIMEOUT_MS } from '../../../src/domain/chat/search.ts'
+import {
+  createSearch,
+  MAX_SEARCHES,
+  MAX_SEARCHES_WAITING,
+  SEARCH_TIMEOUT_MS,
+} from '../../../src/domain/chat/search.ts'
 import { analyseMessages } from '../../../src/domain/chat/store.ts'
 import { searchWindow, windowsOf } from '../../../src/domain/chat/store-search.ts'
 import { AppError } from '../../../src/errors.ts'
@@ -179,14 +184,54 @@ describe('searching messages', () => {
     expect(codeOf(await app.request('GET', '/api/messages?q=marmoset'))).to.equal('200')
   }).timeout(30_000)
 
-  it('runs for a few at a time', async () => {
-    const searching = createSearch(app.services.database)
+  it('runs a few at a time, has some others wait for their turn, and refuses the rest', async () => {
+    const { database } = app.services
+    let running = 0
+    let most = 0
+    const counted =
+      <A extends unknown[], R>(ask: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        most = Math.max(most, ++running)
+        return ask(...args).finally(() => running--)
+      }
+    const watched = { ...database, query: counted(database.query) as typeof database.query }
+    if (database.queryWithin) Object.assign(watched, { queryWithin: counted(database.queryWithin) })
+    const searching = createSearch(watched)
     const answers = await Promise.all(
-      Array.from({ length: MAX_SEARCHES + 3 }, () => failure(searching('marmoset', { limit: 10 }))),
+      Array.from({ length: MAX_SEARCHES + MAX_SEARCHES_WAITING + 3 }, () =>
+        failure(searching('marmoset', { limit: 10 })),
+      ),
     )
     expect(answers.filter((answer) => answer === '503 unavailable')).to.have.length(3)
-    expect(answers.filter((answer) => answer === 'none')).to.have.length(MAX_SEARCHES)
+    expect(answers.filter((answer) => answer === 'none')).to.have.length(MAX_SEARCHES + MAX_SEARCHES_WAITING)
+    expect(most).to.equal(MAX_SEARCHES)
     expect(await failure(searching('marmoset', { limit: 10 }))).to.equal('none')
+  })
+
+  it('has nobody wait for a turn for longer than it says, and runs no search that nobody waits for', async () => {
+    const { database } = app.services
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let asked = 0
+    const hold =
+      <A extends unknown[], R>(ask: (...args: A) => Promise<R>) =>
+      async (...args: A): Promise<R> => {
+        asked++
+        await held
+        return ask(...args)
+      }
+    const slow = { ...database, query: hold(database.query) as typeof database.query }
+    const searching = createSearch(slow, SEARCH_TIMEOUT_MS, 50)
+    const first = Array.from({ length: MAX_SEARCHES }, () => failure(searching('marmoset', { limit: 10 })))
+    expect(await failure(searching('marmoset', { limit: 10 }))).to.equal('503 unavailable')
+    expect(asked).to.equal(MAX_SEARCHES)
+    release()
+    expect(await Promise.all(first)).to.deep.equal(first.map(() => 'none'))
+    const askedByThese = asked
+    expect(await failure(searching('marmoset', { limit: 10 }))).to.equal('none')
+    expect(askedByThese).to.equal(MAX_SEARCHES * (asked - askedByThese))
   })
 
   it('costs an address as much as 20 pages, over HTTP and MCP', async () => {
