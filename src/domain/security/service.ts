@@ -63,6 +63,10 @@ interface Deps {
 
 export type SecurityService = ReturnType<typeof createSecurity>
 
+/** Its beginning, in whole characters. */
+const clip = (subject: string): string =>
+  [...subject.slice(0, 2 * SUBJECT_MAX_CHARACTERS)].slice(0, SUBJECT_MAX_CHARACTERS).join('')
+
 /** The row of an alert, to be written in the same append as its cause. Repetitions on one UTC day add up in one row. */
 const alertRow = ({ organisation, type, severity, subject, at, firstAt = at, count = 1 }: AlertInput) =>
   securityAlerts.row({
@@ -70,7 +74,7 @@ const alertRow = ({ organisation, type, severity, subject, at, firstAt = at, cou
     organisation,
     type,
     severity: severity ?? SEVERITY[type],
-    subject: subject.slice(0, SUBJECT_MAX_CHARACTERS),
+    subject: clip(subject),
     day: dayOf(at),
     count,
     first_seen: firstAt,

@@ -97,6 +97,14 @@ describe('security alerts', () => {
     expect(status).to.equal(400)
   })
 
+  it('keep the beginning of a long subject, in whole characters', async () => {
+    const at = Date.now()
+    await write({ type: 'rate_limit', subject: `a${'𝄞'.repeat(300)}`, at })
+    await write({ type: 'rate_limit', subject: 'b'.repeat(300), at: at + 1 })
+    const { alerts } = await list()
+    expect(alerts.map(({ subject }) => subject)).to.deep.equal(['b'.repeat(200), `a${'𝄞'.repeat(199)}`])
+  })
+
   it('come in pages that meet', async () => {
     const at = Date.now()
     const subjects = Array.from({ length: 7 }, (_, i) => `ter_${i}`)
