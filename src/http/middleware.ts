@@ -9,6 +9,7 @@ import type { Credential } from '../caller.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import { toldStatus } from './connections/connections.ts'
 import type { HttpState } from './context.ts'
 import { type IsUnavailable, writeError } from './errors.ts'
 import { type Logger, maskPath } from './log.ts'
@@ -128,7 +129,7 @@ export const aroundRequest = ({
     await next()
     const ms = performance.now() - startedAt
     const method = KNOWN_METHODS.has(ctx.method) ? ctx.method : 'OTHER'
-    const status = res.statusCode
+    const status = toldStatus(res)
     const { route, requestId, ip, organisation, credential } = state
     onEnded(state.owner, Math.max(1, route?.cost ?? 1))
     observeRequest(method, route?.path ?? UNMATCHED, status, ms / 1000)

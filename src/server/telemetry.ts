@@ -31,6 +31,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { systemClock } from '../clock.ts'
 import { AppError } from '../errors.ts'
+import { toldStatus } from '../http/connections/connections.ts'
 import type { Logger } from '../http/log.ts'
 import type { HttpMiddleware } from '../http/middleware.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -126,7 +127,7 @@ const createSpans = (provider: TracerProvider) => {
     const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
     await current.run(trace.setSpan(parent, span), next)
     const { route } = ctx.state
-    const status = ctx.res.statusCode
+    const status = toldStatus(ctx.res)
     // A span that does not end is never sent: probes are many, and say nothing.
     if (route?.cost === 0 && status < SERVER_FAULT) return
     if (route) span.updateName(`${method} ${route.path}`).setAttribute('http.route', route.path)

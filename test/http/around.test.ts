@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import { AppError, ERRORS, type ErrorCode } from '../../src/errors.ts'
 import { createLogger } from '../../src/http/log.ts'
 import { route } from '../../src/http/route.ts'
 import { ConnectionLost, isUnavailable, isWriteRefused } from '../../src/store/session.ts'
+import { eventually } from '../support/eventually.ts'
 import { type HttpKit, startHttpKit } from '../support/http-kit.ts'
 
 const get = (path: `/${string}`, handler: () => object, cost?: number) =>
@@ -117,6 +120,26 @@ describe('around every request', () => {
 
   it('in tests, an error that a route does not declare is 500', async () => {
     expect((await kit.request('GET', '/v1/undeclared')).status).to.equal(500)
+  })
+
+  it('a request whose rest came too late is 408 in the log as well', async () => {
+    const { server, url } = kit
+    const { headersTimeout, requestTimeout } = server
+    Object.assign(server, { headersTimeout: 100, requestTimeout: 100 })
+    try {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write(
+        'POST /api/merchant/thing HTTP/1.1\r\nHost: x\r\nX-API-Key: k-slow\r\nX-Request-Id: slow-1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"car',
+      )
+      const [answer] = await once(socket, 'data')
+      expect(String(answer)).to.match(/^HTTP\/1\.1 408 /)
+      await eventually('its line', () => linesOf('slow-1').length > 0)
+      expect(linesOf('slow-1').map(({ route, status }) => [route, status])).to.deep.equal([
+        ['/api/merchant/thing', 408],
+      ])
+    } finally {
+      Object.assign(server, { headersTimeout, requestTimeout })
+    }
   })
 
   it('every request is one line, without headers, query or body; probes only at debug', async () => {

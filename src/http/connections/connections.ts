@@ -54,6 +54,13 @@ interface Connection {
   ignored: number
 }
 
+/** An answer to what can't be read as a request. */
+export interface Refusal {
+  readonly status: number
+  /** As it is sent. */
+  readonly text: string
+}
+
 export interface Connections {
   /** Starts the request in its turn. */
   take(request: IncomingMessage, response: ServerResponse): void
@@ -61,7 +68,7 @@ export interface Connections {
    * Sends `refusal`, and nothing more, when it is the turn of what could not be read on the connection: once all before it is answered,
    * or at once where it is the body of the request whose turn it is. An answer to that which has begun is broken off instead.
    */
-  refuseInTurn(socket: Socket, refusal: string): void
+  refuseInTurn(socket: Socket, refusal: Refusal): void
   /**
    * Where requests wait on the connection, so that nothing more is read from it, one that takes too long has its time anew
    * once it is read on; then `clientError` is told again.
@@ -76,6 +83,12 @@ export interface Connections {
    */
   drain(quietMs: number): () => void
 }
+
+/** What was refused while its answer was still to come, and the status that its client was told. */
+const refused = new WeakMap<ServerResponse, number>()
+
+/** The status that a client was told: of the answer, or of what refused the rest of its request in place of one. */
+export const toldStatus = (response: ServerResponse): number => refused.get(response) ?? response.statusCode
 
 const create = (socket: Socket): Connection => ({
   socket,
@@ -231,7 +244,7 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
     if (waiting > WAITING_MAX_REQUESTS) resetLongestQueue()
   }
 
-  const refuseInTurn = (socket: Socket, refusal: string): void => {
+  const refuseInTurn = (socket: Socket, refusal: Refusal): void => {
     const connection = connections.get(socket)
     if (connection === undefined) {
       socket.destroy()
@@ -243,7 +256,10 @@ export const trackConnections = (server: Server, listener: RequestListener, pace
       current.once('close', () => setImmediate(refuseInTurn, socket, refusal))
     else if (current?.writableEnded) endSide(connection)
     else if (current?.headersSent || !socket.writable) cutOff(connection)
-    else endSide(connection, refusal)
+    else {
+      if (current) refused.set(current, refusal.status)
+      endSide(connection, refusal.text)
+    }
   }
 
   const sweep = (): void => {

@@ -7,7 +7,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { ErrorCode } from '../../errors.ts'
-import { type Connections, PACE, trackConnections } from './connections.ts'
+import { type Connections, PACE, type Refusal, trackConnections } from './connections.ts'
 
 export const HEADERS_MAX_BYTES = 16 * 1024
 /** A client must have sent its headers within this time, */
@@ -36,29 +36,31 @@ const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
 }
 
-type Refusal = readonly [statusLine: string, code: ErrorCode, message: string]
-const MALFORMED: Refusal = ['400 Bad Request', 'invalid_request', 'The request is not valid HTTP.']
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+type Fault = readonly [status: number, reason: string, code: ErrorCode, message: string]
+const MALFORMED: Fault = [400, 'Bad Request', 'invalid_request', 'The request is not valid HTTP.']
+const FAULTS: Readonly<Record<string, Fault>> = {
   HPE_HEADER_OVERFLOW: [
-    '431 Request Header Fields Too Large',
+    431,
+    'Request Header Fields Too Large',
     'invalid_request',
     `Request headers can have at most ${HEADERS_MAX_BYTES} bytes.`,
   ],
   ERR_HTTP_REQUEST_TIMEOUT: [
-    '408 Request Timeout',
+    408,
+    'Request Timeout',
     'invalid_request',
     'The request took too long to arrive.',
   ],
 }
 
 /** Such requests never reach the application, so they get the common error body from here, without a request id. */
-const refusalOf = ({ code: cause = '' }: NodeJS.ErrnoException): string => {
-  const [statusLine, code, message] = REFUSALS[cause] ?? MALFORMED
+const refusalOf = ({ code: cause = '' }: NodeJS.ErrnoException): Refusal => {
+  const [status, reason, code, message] = FAULTS[cause] ?? MALFORMED
   const body = JSON.stringify({ error: code, message })
-  return (
-    `HTTP/1.1 ${statusLine}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+  const text =
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
-  )
+  return { status, text }
 }
 
 export interface HttpServer extends Server {
