@@ -36,7 +36,7 @@ const isLater = ({ head }: Committed, row: CountRow): boolean =>
 
 const withBatch = (counted: Counted, batch: Committed): Counted => {
   if (!isLater(batch, counted)) return counted
-  const { before, head, at, agentsBack, messages } = batch
+  const { before, head, at, agentsBack, messages, removed } = batch
   const gained = (name: 'messages' | 'threads' | 'agents' | 'verified_messages') =>
     counted[name] + head[name] - before[name]
   return {
@@ -45,7 +45,8 @@ const withBatch = (counted: Counted, batch: Committed): Counted => {
     threads: gained('threads'),
     agents: gained('agents'),
     verified_messages: gained('verified_messages'),
-    messages_since: counted.messages_since + messages.length,
+    messages_since:
+      counted.messages_since + messages.length - removed.filter((id) => id > counted.last_by).length,
     agents_since: counted.agents_since + agentsBack,
     at: Math.max(at, counted.at),
   }

@@ -236,7 +236,9 @@ export interface CountRow
     HeadRow,
     'last_id' | 'last_removal' | 'messages' | 'threads' | 'agents' | 'verified_messages'
   > {
-  /** Messages that were posted since a time and can be read. */
+  /** Id of the last message that was posted by a time, 0 for none. */
+  readonly last_by: number
+  /** Messages that were posted since then and can be read. */
   readonly messages_since: number
   /** Distinct names that were used since. */
   readonly agents_since: number
@@ -246,7 +248,7 @@ export interface CountRow
 export const countChat = async (database: Database, since: number): Promise<CountRow> => {
   const { rows } = await database.query<CountRow>(
     `WITH last_by AS (SELECT low AS id FROM (${LAST_BY}) AS found)
-    SELECT last_id, last_removal, messages, threads, agents, verified_messages,
+    SELECT last_id, last_removal, messages, threads, agents, verified_messages, last_by.id AS last_by,
       last_id - last_by.id - (SELECT count(*) FROM chat_removals WHERE message_id > last_by.id) AS messages_since,
       (SELECT count(*) FROM chat_names WHERE last_at > $1) AS agents_since
     FROM last_by CROSS JOIN chat_head WHERE name = '${CHAT_HEAD_NAME}'`,
