@@ -192,6 +192,25 @@ describe('the typed client', () => {
       expect(await said('tokenStatus', moved)).to.equal(`tokenStatus: ${elsewhere} (302 not_the_service)`)
     })
 
+    it('nothing that is refused without a code, and hands over all of the answer', async () => {
+      const refused = (operation: string, status: number, body: object, input: object = {}) => {
+        answer = json(status, body)
+        return rejection(assay()[operation]?.(input, { retries: 0 }) as Promise<unknown>)
+      }
+      const unhealthy = { status: 'unhealthy', database: { status: 'disconnected' } }
+      const ill = await refused('getHealth', 503, unhealthy)
+      expect(ill).to.include({ name: 'AssayError', status: 503, error: 'no_success' })
+      expect((ill as AssayError).body?.answer).to.deep.equal(unhealthy)
+      expect(await refused('getReadiness', 503, { ready: false })).to.include({ error: 'no_success' })
+      const failure = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'Method not found' } }
+      const unknown = await refused('callMcp', 404, failure, { jsonrpc: '2.0', id: 1, method: 'none' })
+      expect(unknown.message).to.match(/^callMcp: .*Method not found.* \(404 no_success\)$/)
+      expect((unknown as AssayError).body?.answer).to.deep.equal(failure)
+      // With a code it is told by that, and of others no such answer is known.
+      expect(await refused('getHealth', 503, { error: 'unavailable' })).to.include({ error: 'unavailable' })
+      expect(await refused('getJwks', 503, unhealthy)).to.include({ error: 'not_the_service' })
+    })
+
     it('for the stream, from the last event that it saw', async () => {
       const ids: (string | undefined)[] = []
       answer = ({ headers }, response) => {

@@ -27,6 +27,7 @@ export interface AssayError extends Error {
   readonly status: number
   readonly error: string
   readonly requestId?: string
+  readonly body?: { readonly answer?: unknown }
 }
 
 interface Described {
@@ -99,8 +100,14 @@ export const said = (error: unknown) => {
   if (!isErrorOf('verify', error)) return
   if (error.error === 'rate_limited') return error.retryAfter
   if (error.error === 'not_the_service') return error.message
+  // @ts-expect-error: it refuses nothing without a code
+  if (error.error === 'no_success') return
   // @ts-expect-error: no code of this operation
   return error.error === 'badge_unknown'
+}
+export const ill = (error: unknown) => {
+  if (isErrorOf('getHealth', error) && error.error === 'no_success') return error.body.answer.database.status
+  if (isErrorOf('callMcp', error) && error.error === 'no_success') return error.body.answer.error.code
 }
 export const calls = () => {
   ${calls.join('\n  ')}

@@ -12,6 +12,7 @@ interface Schema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
   readonly enum?: readonly string[]
 }
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>
@@ -40,6 +41,8 @@ interface Row {
   readonly flags: string
   /** Media types of its answers; `none`: without a body. */
   readonly types: readonly string[]
+  /** Statuses of refusals that need have no code. */
+  readonly uncoded: readonly string[]
   /** The member of an answer that holds the items of a page. */
   readonly items: string | undefined
   readonly answer: string
@@ -58,6 +61,16 @@ const typesOf = ({ responses }: Described): string[] => {
   const types = success.flatMap(([, { content }]) => (content ? Object.keys(content) : [NO_BODY]))
   return [...new Set(types)]
 }
+
+/** Statuses of answers that are neither successes nor always errors with a code, as those of health. */
+const uncodedOf = ({ responses }: Described): string[] =>
+  Object.entries(responses)
+    .filter(([status]) => !status.startsWith('2'))
+    .filter(([, { content }]) => {
+      const schema = content?.['application/json']?.schema
+      return schema !== undefined && schema.allOf === undefined
+    })
+    .map(([status]) => status)
 
 /** What an operation answers, by the kinds of its contents. */
 const answerOf = ({ operationId }: Described, types: readonly string[]): string => {
@@ -94,7 +107,19 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     const query = namesIn('query').join(' ')
     const types = typesOf(described)
     const answer = answerOf(described, types)
-    return { name, summary, group: groupName(tags[0] ?? ''), line, query, flags, types, items, answer }
+    const uncoded = uncodedOf(described)
+    return {
+      name,
+      summary,
+      group: groupName(tags[0] ?? ''),
+      line,
+      query,
+      flags,
+      types,
+      uncoded,
+      items,
+      answer,
+    }
   }
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => rowOf(path, method, described)),
@@ -113,8 +138,9 @@ const glueOf = (rows: readonly Row[]): string => {
   const groups = [...new Set(rows.map(({ group }) => group))].sort()
   const clash = groups.find((group) => rows.some(({ name }) => name === group))
   if (clash !== undefined) throw new Error(`${clash} is a group of operations and an operation`)
-  const table = rows.map(({ name, group, line, query, flags, types, items }) => {
-    const row = [group, line, query, flags, types.join(' '), ...(items === undefined ? [] : [items])]
+  const table = rows.map(({ name, group, line, query, flags, types, uncoded, items }) => {
+    const answers = [...types, ...uncoded].join(' ')
+    const row = [group, line, query, flags, answers, ...(items === undefined ? [] : [items])]
     return `  ${name}: ${JSON.stringify(row)},`
   })
   const namesIn = (group: string) =>
@@ -167,11 +193,19 @@ export interface NotTheService {
   readonly message: string
 }
 
+/** What health and MCP answer that is no success and has no code. */
+export interface NoSuccess<Answer> {
+  readonly error: 'no_success'
+  readonly message: string
+  readonly answer: Answer
+}
+type Coded<Body> = Body extends { readonly error: string } ? Body : NoSuccess<Body>
+
 /** Whether an operation answered with an error, or something between did; its codes are told apart by \`error\`. */
 export const isErrorOf = <Name extends keyof ErrorBodies>(
   operation: Name,
   error: unknown,
-): error is ErrorOf<ErrorBodies[Name] | NotTheService> => error instanceof AssayError && error.operation === operation
+): error is ErrorOf<Coded<ErrorBodies[Name]> | NotTheService> => error instanceof AssayError && error.operation === operation
 `
 }
 

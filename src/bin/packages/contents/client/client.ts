@@ -9,7 +9,7 @@ import {
 } from './request.ts'
 import { readStream } from './stream.ts'
 
-/** Group · method and path · members of the query · i: takes an Idempotency-Key, b: body of members, w: whole body, s: stream · media types of its answers, `none`: without a body · member with a page's items. */
+/** Group · method and path · members of the query · i: takes an Idempotency-Key, b: body of members, w: whole body, s: stream · media types of its answers, `none`: without a body, and statuses of refusals that need have no code · member with a page's items. */
 export type TableRow = readonly [string, string, string, string, string, string?]
 
 interface Parts {

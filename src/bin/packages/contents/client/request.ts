@@ -58,7 +58,7 @@ export interface Operation {
   readonly takesKey: boolean
   /** `members`: those of the input that are nowhere else; `whole`: the member `body`. */
   readonly body: 'none' | 'members' | 'whole'
-  /** Media types of its answers, with a space between them; `none`: without a body. */
+  /** Media types of its answers, with a space between them; `none`: without a body. Then statuses of refusals that need have no code. */
   readonly types: string
 }
 
@@ -135,7 +135,8 @@ const send = async (client: ClientOptions, about: Attempt, signal: AbortSignal):
 
 /**
  * What a success holds; a stream as the response that it is.
- * @throws AssayError for what the service refuses, and `not_the_service` for what is none of its answers, such as a login page
+ * @throws AssayError for what the service refuses, `no_success` where that has no code, and `not_the_service` for what is none of its
+ *   answers, such as a login page
  */
 const readAnswer = async ({ name, types }: Operation, response: Response): Promise<unknown> => {
   const { ok, status, headers } = response
@@ -153,6 +154,8 @@ const readAnswer = async ({ name, types }: Operation, response: Response): Promi
   const { error } = (body ?? {}) as ErrorBody
   if (!ok && typeof error === 'string') throw new AssayError(name, response, body as ErrorBody)
   const message = (headers.get('location') ?? text).slice(0, QUOTED_CHARACTERS)
+  if (body !== undefined && types.split(' ').includes(String(status)))
+    throw new AssayError(name, response, { error: 'no_success', message, answer: body } as ErrorBody)
   throw new AssayError(name, response, { error: 'not_the_service', message })
 }
 
