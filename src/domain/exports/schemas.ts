@@ -38,7 +38,7 @@ const Row = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(),
 const Complete = Type.Boolean({
   description: 'Whether the window is complete, according to the event log of this server.',
 })
-const Gaps = Type.Array(Type.Enum(['ROLLED_OFF', 'BEHIND', 'ROWS_LOST']), {
+const Gaps = Type.Array(Type.Enum(['ROLLED_OFF', 'BEHIND', 'ROWS_LOST', 'NOT_OVER']), {
   description: 'Why rows may be missing.',
 })
 

@@ -43,6 +43,8 @@ const EVIDENCE_TYPES: Readonly<Record<EvidenceFormat, string>> = {
 }
 
 const RETRY_AFTER_SECONDS = 1
+/** A window that ends no later than so long from now counts as over: clocks of those who ask are ahead. */
+const AHEAD_MS = 60_000
 /** Evidence takes no more than so many times what the log does: each entry is two rows there, with hashes beside. */
 const EVIDENCE_GROWTH = 4
 
@@ -170,11 +172,10 @@ export const createExports = (deps: Deps) => {
     }
     try {
       const log = await logs.of(organisation)
+      const isOver = window.until <= clock.now() + AHEAD_MS
       reading = await eventLog.read(organisation, window)
-      const body = endInTime(
-        await start(reading, { organisation, log, window, gaps: reading.gaps }),
-        deps.maxExportMs,
-      )
+      const gaps = isOver ? reading.gaps : [...reading.gaps, 'NOT_OVER' as const]
+      const body = endInTime(await start(reading, { organisation, log, window, gaps }), deps.maxExportMs)
       body.once('close', () => void finish())
       return body.on('error', (error) => {
         if (!isAbandoned(error)) logger.warn({ err: error, organisation }, 'an export ended early')

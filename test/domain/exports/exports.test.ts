@@ -150,6 +150,21 @@ describe('exports', function () {
     expect(await documentOf(1_000)).to.deep.equal([all + 3, false, true])
   })
 
+  it('says so where the window is not over, and takes a clock that is a little ahead for right', async () => {
+    const owner = await app.organisation()
+    const told = async (aheadMs: number) => {
+      const until = new Date(app.services.clock.now() + aheadMs).toISOString()
+      const evidence = await exported(app, owner, 'evidence', { until, format: 'json' })
+      const siem = await exported(app, owner, 'siem', { until, format: 'json' })
+      return [JSON.parse(evidence.text).manifest, JSON.parse(siem.text)].map(({ complete, gaps }) => [
+        complete,
+        gaps,
+      ])
+    }
+    expect(await told(30_000)).to.deep.equal(Array(2).fill([true, []]))
+    expect(await told(120_000)).to.deep.equal(Array(2).fill([false, ['NOT_OVER']]))
+  })
+
   it('hands out what lies in the window: its first moment, not its last', async () => {
     const owner = await app.organisation()
     await revokeKey(app, owner)

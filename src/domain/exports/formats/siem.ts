@@ -11,13 +11,16 @@ import { toEcs } from './ecs.ts'
 import { toLeef } from './leef.ts'
 import { toOcsf } from './ocsf.ts'
 
+/** The event log's own reasons, or the window goes on after the export. */
+type Missing = Gap | 'NOT_OVER'
+
 /** What is known of an export before its first row. */
 export interface Beginning {
   readonly organisation: string
   /** Which log its entries are in. */
   readonly log: number
   readonly window: Window
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly Missing[]
 }
 
 /** What is known after its last one. */

@@ -84,6 +84,7 @@ const GAPS: ReadonlyMap<string, string> = new Map([
   ['ROLLED_OFF', 'the window begins before the oldest rows that the server still had'],
   ['BEHIND', 'the server had not caught up with the log: make the export again'],
   ['ROWS_LOST', 'requests or deliveries came faster than the disk took them'],
+  ['NOT_OVER', 'the window ends later than the file was made'],
 ])
 
 /** Why rows of a window may be missing, as the end of an export says. */
