@@ -1,7 +1,7 @@
 /** Common Event Format, ArcSight's CEF:0 (Implementing ArcSight CEF, revision 26). @module */
 import { isIPv4 } from 'node:net'
 import type { EventRow } from '../../event-log/rows.ts'
-import { gravityOf, idOf, outcomeOf, PRODUCT, SEVERITY, TITLES } from './words.ts'
+import { addressOf, gravityOf, idOf, outcomeOf, PRODUCT, SEVERITY, TITLES } from './words.ts'
 
 /** In the header, backslash and pipe are escaped, and a line ends nowhere. */
 const header = (text: string): string => text.replaceAll(/[\\|]/g, '\\$&').replaceAll(/[\r\n]+/g, ' ')
@@ -17,8 +17,11 @@ const custom = (key: string, label: string, content: string | number | null): Ex
   content === null ? {} : { [key]: content, [`${key}Label`]: label }
 
 /** The dictionary has one key for addresses of IPv4 and one for those of IPv6. */
-const source = (ip: string): Extension =>
-  isIPv4(ip) ? { src: ip } : custom('c6a2', 'Source IPv6 Address', ip)
+const source = (ip: string): Extension => {
+  const address = addressOf(ip)
+  if (address === undefined) return {}
+  return isIPv4(address) ? { src: address } : custom('c6a2', 'Source IPv6 Address', address)
+}
 
 const particulars = (row: EventRow): Extension => {
   switch (row.type) {

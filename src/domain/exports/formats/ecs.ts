@@ -3,7 +3,7 @@
 import { iso } from '../../../clock.ts'
 import type { EventRow, EventType } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
-import { gravityOf, idOf, outcomeOf, SEVERITY, TITLES } from './words.ts'
+import { addressOf, gravityOf, idOf, outcomeOf, SEVERITY, TITLES } from './words.ts'
 
 const ECS_VERSION = '9.4.0'
 const NS_PER_MS = 1_000_000
@@ -22,16 +22,17 @@ const CLASSES: Readonly<Record<EventType, readonly [category: string, type: stri
   request: ['web', 'access'],
 }
 
-const requestFields = (row: EventRow) =>
-  row.type !== 'request'
-    ? {}
-    : {
-        http: { request: { id: row.requestId, method: row.method }, response: { status_code: row.status } },
-        url: { path: row.route },
-        source: { address: row.ip, ip: row.ip },
-        user: { id: row.actorId },
-        related: { ip: [row.ip], user: [row.actorId] },
-      }
+const requestFields = (row: EventRow) => {
+  if (row.type !== 'request') return {}
+  const ip = addressOf(row.ip)
+  return {
+    http: { request: { id: row.requestId, method: row.method }, response: { status_code: row.status } },
+    url: { path: row.route },
+    ...(ip !== undefined && { source: { address: row.ip, ip } }),
+    user: { id: row.actorId },
+    related: { ...(ip !== undefined && { ip: [ip] }), user: [row.actorId] },
+  }
+}
 
 const ledgerFields = (row: EventRow) =>
   'leafHash' in row ? { related: { hash: [row.leafHash, ...(row.digest === null ? [] : [row.digest])] } } : {}

@@ -1,7 +1,7 @@
 /** Log Event Extended Format 2.0, IBM QRadar (LEEF guide, version 2). @module */
 import type { EventRow } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
-import { gravityOf, outcomeOf, PRODUCT, SEVERITY } from './words.ts'
+import { addressOf, gravityOf, outcomeOf, PRODUCT, SEVERITY } from './words.ts'
 
 /** Attributes are separated by tabs, which the header says as a code. */
 const SEPARATOR = '\t'
@@ -17,7 +17,7 @@ const predefined = (row: EventRow) => ({
   // Unix ms is a form that needs no devTimeFormat.
   devTime: row.at,
   sev: SEVERITY[gravityOf(row)],
-  ...(row.type === 'request' && { src: row.ip, usrName: row.actorId, url: row.route }),
+  ...(row.type === 'request' && { src: addressOf(row.ip), usrName: row.actorId, url: row.route }),
   outcome: outcomeOf(row),
 })
 

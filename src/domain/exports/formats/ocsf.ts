@@ -6,7 +6,7 @@
  */
 import type { DeliveryRow, EventRow, FactRow, LeafRow, RequestRow } from '../../event-log/rows.ts'
 import { toWire } from '../wire.ts'
-import { type Gravity, gravityOf, idOf, outcomeOf, PRODUCT, TITLES } from './words.ts'
+import { addressOf, type Gravity, gravityOf, idOf, outcomeOf, PRODUCT, TITLES } from './words.ts'
 
 const OCSF_VERSION = '1.8.0'
 const API_ACTIVITY = {
@@ -101,7 +101,8 @@ const ofRequest = (row: RequestRow) => ({
   },
   ...(METHODS.has(row.method) && { http_request: { http_method: row.method } }),
   http_response: { code: row.status },
-  src_endpoint: { ip: row.ip },
+  // One of them must be there.
+  src_endpoint: addressOf(row.ip) === undefined ? { name: 'unknown' } : { ip: addressOf(row.ip) },
 })
 
 const ofDelivery = (row: DeliveryRow) => ({

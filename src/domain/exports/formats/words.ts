@@ -1,4 +1,5 @@
 /** What rows are called and how grave they are, for formats that want to know. @module */
+import { isIP } from 'node:net'
 import type { EventRow, EventType } from '../../event-log/rows.ts'
 
 /** Who reports, in the words of SIEM formats. */
@@ -52,8 +53,18 @@ export const gravityOf = (row: EventRow): Gravity => {
 /** Severity from 0 to 10, as CEF and QRadar count. */
 export const SEVERITY: Readonly<Record<Gravity, number>> = { informational: 1, low: 3, medium: 5 }
 
-/** What names the occurrence itself: a leaf by its hash, others by their ids. */
+/**
+ * A client's address for fields that hold addresses alone: without its zone (`fe80::1%eth0`), over which SIEMs refuse the whole event.
+ * @returns undefined where it is not known, since its client had gone
+ */
+export const addressOf = (ip: string): string | undefined => {
+  const [address = ''] = ip.split('%', 1)
+  return isIP(address) === 0 ? undefined : address
+}
+
+/** What names the row: entries by their hash, others by their ids. Of the two rows of an entry each has its own: SIEMs keep one of an id. */
 export const idOf = (row: EventRow): string => {
   if (row.type === 'request') return row.requestId
-  return row.type === 'webhook.delivery' ? row.deliveryId : row.leafHash
+  if (row.type === 'webhook.delivery') return row.deliveryId
+  return row.type === 'merkle.leaf' ? `${row.leafHash}/leaf` : row.leafHash
 }
