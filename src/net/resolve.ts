@@ -21,8 +21,9 @@ const LOOPBACK: readonly ResolvedAddress[] = [
 ]
 /** As many as webhooks have attempts at a time, of which half may be to hosts whose name servers never answer. */
 const MAX_CONCURRENT_LOOKS = 128
-/** Half of the threads that there are. */
+/** Of the whole process: half of the threads that there are. */
 const MAX_CONCURRENT_SYSTEM_LOOKS = 2
+const systemLooks = pLimit(MAX_CONCURRENT_SYSTEM_LOOKS)
 
 const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '')
 
@@ -47,10 +48,9 @@ const namesInHostsFile = async (): Promise<readonly string[]> => {
  */
 export const createLocalResolve = (dns: Pick<Dns, 'addresses'>): Resolve => {
   const resolve = createResolve(dns)
-  const limited = pLimit(MAX_CONCURRENT_SYSTEM_LOOKS)
   return async (host) => {
     const name = plain(host)
     const isLocal = LOCALHOST.test(name) || !name.includes('.') || (await namesInHostsFile()).includes(name)
-    return isLocal ? limited(() => lookup(name, { all: true })) : resolve(host)
+    return isLocal ? systemLooks(() => lookup(name, { all: true })) : resolve(host)
   }
 }

@@ -76,6 +76,16 @@ describe('addresses of hosts', () => {
     ])
   })
 
+  it('come from the system two at a time, however many ask, so that files keep half of its threads', async () => {
+    const names = Array.from({ length: 3 }, (_, i) => `no-such-machine-${i}`)
+    const found = Promise.allSettled(names.map((name) => createLocalResolve(dns())(name)))
+    // Microtasks only: none of them can have been answered yet.
+    for (let i = 0; i < 100; i++) await undefined
+    const running = process.getActiveResourcesInfo().filter((type) => type === 'GetAddrInfoReqWrap')
+    expect(running).to.have.length(2)
+    await found
+  })
+
   it('are looked for 128 at a time, as many as webhooks have attempts, so that dead name servers hold up none', async () => {
     let asked = 0
     const resolve = createResolve({
