@@ -246,7 +246,7 @@ describe('the console’s pages of payments and connections in Chromium', functi
     await page.click('td button:has-text("Change")')
     await fillOn(page, { name: 'Over 21', rules: '' }, 'dialog')
     await page.click('dialog button:text("Save")')
-    await page.waitForSelector('td >> text=No rules: always YES')
+    await page.waitForSelector('td >> text=No rules: decides nothing')
     expect(await page.innerText('tbody')).to.include('Over 21')
 
     await fillOn(page, { domain: 'nonsense' })

@@ -38,8 +38,8 @@ const Rules = ({ value }: { readonly value?: string }) => (
     hint={
       <>
         What the data of a verification must fulfil, as a JSON array such as{' '}
-        <code>{'[{ "field": "age", "op": "gte", "value": 18 }]'}</code>. Without any, each verification is a
-        YES.
+        <code>{'[{ "field": "age", "op": "gte", "value": 18 }]'}</code>. Without any, nothing is decided: each
+        verification attests what was submitted, and when.
       </>
     }
   />
@@ -108,7 +108,7 @@ const ChangePod = ({ pod, done, close }: { pod: OwnPod; done(): Promise<void>; c
 const rulesText = ({ rules }: OwnPod): string => (rules === null ? '' : JSON.stringify(rules, null, 2))
 
 const policyText = (rules: OwnPod['rules'], logic: OwnPod['logic']): string => {
-  if (rules === null && logic === null) return 'No rules: always YES'
+  if (rules === null && logic === null) return 'No rules: decides nothing'
   const count = rules?.length ?? 0
   return `${count} ${count === 1 ? 'rule' : 'rules'}${logic === null ? '' : ' and logic'}`
 }
@@ -119,7 +119,7 @@ const Statistics = ({ pod }: { readonly pod: OwnPod }) => (
       <>
         {number(stats.totalVerifications)} verifications
         <small>
-          {number(stats.todayVerifications)} today, {stats.successRate} YES, {stats.weeklyCharges}{' '}
+          {number(stats.todayVerifications)} today, {stats.successRate} without a NO, {stats.weeklyCharges}{' '}
           {stats.currency} this week
         </small>
       </>
