@@ -158,12 +158,15 @@ const differing = (change: PodChange, current: OwnPod): PodChange => {
       const message = 'must not be null, unless it is'
       fail('validation_failed', { details: [{ path: `/${name}`, code: 'type', message }] })
     }
-  const { name, status, chargePerVerification, rules, logic } = change
+  const { name, status, chargePerVerification, rules = null, logic = null } = change
+  const isPolicySent = rules !== null || logic !== null
+  // What is left out of a policy that is sent is not in it, also where the rest is as it was.
+  const isOtherPolicy = !isDeepStrictEqual({ rules, logic }, { rules: current.rules, logic: current.logic })
   return {
     ...(!isSame('name') && { name }),
     ...(!isSame('status') && { status }),
     ...(!isSame('chargePerVerification') && { chargePerVerification }),
-    ...(!(isSame('rules') && isSame('logic')) && { rules: rules ?? undefined, logic: logic ?? undefined }),
+    ...(isPolicySent && isOtherPolicy && { rules: rules ?? undefined, logic: logic ?? undefined }),
   }
 }
 

@@ -326,6 +326,11 @@ describe('pods', () => {
     expect((await patch(podId, { rules: [], logic })).status).to.equal(422)
     expect((await patch(podId, { rules: null, logic: null })).status).to.equal(422)
     expect((await patch(podId, { rules: null, logic })).body).to.deep.include({ rules: null, logic })
+    // Half of a policy is never kept, whichever half comes as it was.
+    expect((await patch(podId, { rules: older, logic })).body).to.deep.include({ rules: older, logic })
+    expect((await patch(podId, { rules: older })).body).to.deep.include({ rules: older, logic: null })
+    await patch(podId, { rules: older, logic })
+    expect((await patch(podId, { logic })).body).to.deep.include({ rules: null, logic })
     const dearer = await patch(podId, { chargePerVerification: 2 }, app.adminKey)
     expect(dearer.body).to.include({ chargePerVerification: 2, name: 'Pensioners' })
     expect((await patch(podId, {})).body).to.deep.equal(dearer.body)
