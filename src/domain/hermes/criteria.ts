@@ -4,6 +4,7 @@
  * @module
  */
 import { type ErrorDetail, fail } from '../../errors.ts'
+import { readInexact } from '../../json/exact-numbers.ts'
 import { isObject } from '../../protocol/json-object.ts'
 import { equal } from '../../rules/equality.ts'
 import { parseFieldPath } from '../../rules/field-path.ts'
@@ -20,6 +21,8 @@ const INSTRUCTIONS_PER_STEP = 8
 const ID_FIELD = 'id'
 /** A number as JSON writes it that a document may hold beyond what a double does. */
 const WHOLE = /^-?[1-9]\d{0,999}$/
+/** A number in digits alone. */
+const IN_FULL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 /** What must be true of one value. */
 export interface Condition {
@@ -196,21 +199,29 @@ export const readTypedQuestion = (body: TypedQuestion, isOpen: boolean): Questio
   }
 }
 
+/** The shortest JSON text of a number that is written in full: 1e+21 of a one with 21 zeros. Any other text as it is. */
+const shortest = (text: string): string => {
+  const hasDigitTooMany = text.includes('.') && text.endsWith('0')
+  if (!IN_FULL.test(text) || hasDigitTooMany) return text
+  const written = String(Number(text))
+  const isShorter = written.includes('e') && readInexact(Buffer.from(text), 0) === undefined
+  return isShorter ? written : text
+}
+
 /**
- * @returns whether a value reads like one of the texts: a string is itself, a number or boolean its JSON text. NaN stands for a
- * number that has none here.
+ * @returns whether a value reads like one of the texts: a string is itself, a number or boolean its shortest JSON text, or a
+ * number in full. NaN stands for a number that has none here.
  */
 const readingLike = (texts: readonly string[]): ((value: unknown) => boolean) => {
   const all: ReadonlySet<string> = new Set(texts)
+  const numbers: ReadonlySet<string> = new Set([...texts, ...texts.map(shortest)])
   // Long numbers are compared as such: each may have a thousand digits, which take long to be written out.
   const wholes: ReadonlySet<bigint> = new Set(texts.filter((text) => WHOLE.test(text)).map(BigInt))
   return (value) => {
     if (typeof value === 'string') return all.has(value)
     if (typeof value === 'bigint') return wholes.has(value)
-    return (
-      (typeof value === 'boolean' || (typeof value === 'number' && !Number.isNaN(value))) &&
-      all.has(String(value))
-    )
+    if (typeof value === 'boolean') return all.has(String(value))
+    return typeof value === 'number' && !Number.isNaN(value) && numbers.has(String(value))
   }
 }
 

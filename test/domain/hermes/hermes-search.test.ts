@@ -155,6 +155,15 @@ describe('what a question of hermes in a query string means', () => {
     expect(await byText(document, 'n=9007199254740992')).to.equal(0)
   })
 
+  it('is equal to a number in full, however the target writes it', async () => {
+    const document = await readDocument(Buffer.from('{"n": [1000000000000000000000, 0.0000001, 1.50]}'))
+    for (const text of ['1000000000000000000000', '1e%2B21', '0.0000001', '1e-7', '1.5'])
+      expect(await byText(document, `n=${text}`), text).to.equal(1)
+    for (const text of ['1000000000000000000001', '1e21', '0.00000010', '-0.0000001', '1.50', '01.5'])
+      expect(await byText(document, `n=${text}`), text).to.equal(0)
+    expect(await byText([{ id: 1e21 }], 'id=1000000000000000000000')).to.equal(1)
+  })
+
   it('never takes the name of what is no number for a number', async () => {
     const document = await readDocument(Buffer.from('{"id": 0.10000000000000000001, "n": [1e400]}'))
     for (const query of ['n=NaN', 'id=NaN', 'n=Infinity', 'n=0'])
