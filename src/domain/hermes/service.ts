@@ -111,16 +111,19 @@ export const createHermes = (deps: Deps) => {
     return { ...route, isTrusted, tier: isVouchedFor ? ('paying' as const) : ('open' as const) }
   }
 
-  /** Counts a failure of the target. It is told to the asker in any case. */
+  /** Counts a failure of the target. @throws AppError route_deleted where the route was deleted meanwhile */
   const noteFailure = async ({ row }: Inquiry, error: AppError, latencyMs: number): Promise<void> => {
     const { organisation, id } = row
+    const failed = { route: id, at: clock.now(), latencyMs }
+    const isCounted = await countFailure(deps.database, failed).catch((failure: unknown) => {
+      deps.logger.error({ err: failure, routeId: id }, 'failure not counted')
+      return true
+    })
+    if (!isCounted) fail('route_deleted')
     if (error.code === 'egress_blocked') security.raise({ organisation, type: 'egress_blocked', subject: id })
-    await countFailure(deps.database, { route: id, at: clock.now(), latencyMs }).catch((failure: unknown) =>
-      deps.logger.error({ err: failure, routeId: id }, 'failure not counted'),
-    )
   }
 
-  /** @throws AppError with status 502 or 504 for whatever the target did wrong */
+  /** @throws AppError with status 502 or 504 for whatever the target did wrong; route_deleted */
   const search = async (inquiry: Inquiry): Promise<Found> => {
     const { question, url, namesItem, row, bindingKey, tier } = inquiry
     const startedAt = clock.now()

@@ -45,23 +45,24 @@ export const hermesStats = table('hermes_stats', {
 
 type StatsRow = RowOf<typeof hermesStats>
 
+const COUNT_FAILURE = `INSERT INTO hermes_stats (route, yes, no, errors, latency_ms, last_used_at)
+  SELECT $1::text, 0, 0, 1, $2::bigint, $3::bigint WHERE NOT EXISTS (SELECT FROM hermes_deletions WHERE route = $1)
+  ON CONFLICT (route) DO UPDATE SET errors = hermes_stats.errors + 1,
+    latency_ms = hermes_stats.latency_ms + excluded.latency_ms,
+    last_used_at = greatest(hermes_stats.last_used_at, excluded.last_used_at)`
+
 /**
  * Counts a question that the target's failure left without an answer, outside of the ledger: nothing was decided, and
- * whoever asks a broken target must not fill the ledger. @param failure `at` is Unix ms
+ * whoever asks a broken target must not fill the ledger.
+ * @param failure `at` is Unix ms
+ * @returns false where the route was deleted: then nothing is counted
  */
 export const countFailure = async (
-  { knex }: Database,
+  database: Database,
   { route, at, latencyMs }: { readonly route: string; readonly at: number; readonly latencyMs: number },
-): Promise<void> => {
-  const row: StatsRow = { route, yes: 0, no: 0, errors: 1, latency_ms: latencyMs, last_used_at: at }
-  await knex<StatsRow>('hermes_stats')
-    .insert(row)
-    .onConflict('route')
-    .merge({
-      errors: knex.raw('hermes_stats.errors + 1'),
-      latency_ms: knex.raw('hermes_stats.latency_ms + excluded.latency_ms'),
-      last_used_at: knex.raw('greatest(hermes_stats.last_used_at, excluded.last_used_at)'),
-    })
+): Promise<boolean> => {
+  const { rowCount } = await database.query(COUNT_FAILURE, [route, latencyMs, at], 'hermes-count-failure')
+  return rowCount === 1
 }
 
 /** A route with what became of it. */

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { systemClock } from '../../../src/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { FLIGHT_LIMITS } from '../../../src/domain/hermes/flights.ts'
+import type { ProxyRoute } from '../../../src/domain/hermes/schemas-proxies.ts'
 import { askTarget } from '../../../src/domain/hermes/target.ts'
 import type { AlertPage } from '../../../src/domain/security/schemas.ts'
 import { createLogger } from '../../../src/http/log.ts'
@@ -13,7 +14,7 @@ import { createSafeFetch } from '../../../src/net/safe-fetch.ts'
 import { startServer } from '../../../src/server/server.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { clientOf } from '../../support/client.ts'
-import { ask, askByQuery, createProxy, sharedTarget } from '../../support/domain/hermes.ts'
+import { ask, askByQuery, createProxy, sharedTarget, USER_ID } from '../../support/domain/hermes.ts'
 import { rejection } from '../../support/rejection.ts'
 import {
   json,
@@ -200,6 +201,25 @@ describe('a target of hermes', () => {
       status: 200,
       verdict: 'NO',
     })
+  })
+
+  it('that fails when its route was deleted meanwhile is 410, counts nowhere and raises no alert', async () => {
+    const { organisationId, apiKey: key } = await app.organisation()
+    for (const script of [json({}, 500), redirectTo('http://10.0.0.1/')]) {
+      const { slug, id } = await createProxy(app, { destinationUrl: `${target.url}/deleted` }, key)
+      await app.services.database.knex('hermes_routes').where({ id }).update({ private_egress: true })
+      target.on('/deleted', async (request, response) => {
+        await app.request('DELETE', `/proxy/${id}`, { key, body: { userId: USER_ID } })
+        await script(request, response)
+      })
+      const { status, body } = await ask(app, slug, QUESTION)
+      expect([status, body.error]).to.deep.equal([410, 'route_deleted'])
+      const { body: proxy } = await app.request<ProxyRoute>('GET', `/proxy/${id}`)
+      expect(proxy.stats).to.include({ total: 0, errors: 0, lastUsedAt: null })
+    }
+    await app.services.security.close()
+    const alerts = await app.services.database.knex('security_alerts').where({ organisation: organisationId })
+    expect(alerts).to.deep.equal([])
   })
 
   it('is blocked at every address that is not public, in every notation', async () => {
