@@ -62,7 +62,8 @@ interface Inquiry extends OpenedRoute {
   readonly asker: HermesAsker
   readonly question: Question
   readonly url: string
-  readonly namesItem: boolean
+  /** The id in the URL, as it stands there. */
+  readonly item?: string
   /** Whose turn the proof is made in: those that an organisation with an account of its own vouches for go first. */
   readonly tier: Tier
 }
@@ -125,13 +126,13 @@ export const createHermes = (deps: Deps) => {
 
   /** @throws AppError with status 502 or 504 for whatever the target did wrong; route_deleted */
   const search = async (inquiry: Inquiry): Promise<Found> => {
-    const { question, url, namesItem, row, bindingKey, tier } = inquiry
+    const { question, url, item, row, bindingKey, tier } = inquiry
     const startedAt = clock.now()
     let latencyMs: number | undefined
     try {
       const { found, body, fetchedAt } = await askTarget(safeFetch, clock, {
         url,
-        namesItem,
+        item,
         tier,
         allowListed: row.private_egress || deps.egressOpenProxy,
         isOwnHost: deps.isOwnHost,

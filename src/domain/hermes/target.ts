@@ -14,6 +14,7 @@ const DEADLINE_MS = 8000
 const MAX_REDIRECTS = 3
 const PLACEHOLDER = '{id}'
 const NOT_THERE = [404, 410]
+const LETTER_OR_DIGIT = /[0-9A-Za-z]/
 /** All that a target learns of us. Nothing of the asker is passed on. */
 const HEADERS = { accept: 'application/json', 'user-agent': 'Assay-Hermes/1.0' }
 
@@ -113,18 +114,28 @@ export const originOf = (destination: string): string => new URL(fill(destinatio
 /** A URL to ask. */
 interface AskedUrl {
   readonly url: string
-  /** Whether it names an item, so that 404 is an answer about that item and not about the URL. */
-  readonly namesItem: boolean
+  /** The id that stands in it, percent-encoded: 404 is an answer about that item then, and not about the URL. */
+  readonly item?: string
 }
 
 /** The URL to ask. @throws AppError validation_failed when the target needs an id and none was asked for */
 export const urlFor = (destination: string, id: string | undefined): AskedUrl => {
-  if (!destination.includes(PLACEHOLDER)) return { url: destination, namesItem: false }
+  if (!destination.includes(PLACEHOLDER)) return { url: destination }
   if (id === undefined) {
     const message = 'is required: the URL of this route contains {id}'
     return fail('validation_failed', { details: [{ path: '/id', code: 'required', message }] })
   }
-  return { url: fill(destination, id), namesItem: true }
+  return { url: fill(destination, id), item: encodeURIComponent(id) }
+}
+
+/** Whether the path or query of a URL has the item, and not as a part of another word. */
+const namesItem = (url: string, item: string): boolean => {
+  const { pathname, search } = new URL(url)
+  const text = pathname + search
+  const isInWord = (at: number): boolean => LETTER_OR_DIGIT.test(text.charAt(at))
+  for (let at = text.indexOf(item); at >= 0; at = text.indexOf(item, at + 1))
+    if (!isInWord(at - 1) && !isInWord(at + item.length)) return true
+  return false
 }
 
 interface TargetAnswer {
@@ -160,9 +171,9 @@ const asAppError = (error: unknown): unknown =>
 export const askTarget = async (
   safeFetch: SafeFetch,
   clock: Clock,
-  { url, namesItem, allowListed, tier, isOwnHost }: Asked,
+  { url, item, allowListed, tier, isOwnHost }: Asked,
 ): Promise<TargetAnswer> => {
-  const { status, body } = await safeFetch(url, {
+  const answer = await safeFetch(url, {
     method: 'GET',
     headers: HEADERS,
     maxBytes: MAX_ANSWER_BYTES,
@@ -174,8 +185,11 @@ export const askTarget = async (
   }).catch((error: unknown) => {
     throw asAppError(error)
   })
+  const { status, body } = answer
   const fetchedAt = clock.now()
   if (isSuccess(status)) return { found: true, body, fetchedAt }
-  if (namesItem && NOT_THERE.includes(status)) return { found: false, body, fetchedAt }
+  // Where redirects lead elsewhere, such as to a page for signing in, what is not there is that page.
+  const isAboutItem = item !== undefined && (!answer.redirected || namesItem(answer.url, item))
+  if (isAboutItem && NOT_THERE.includes(status)) return { found: false, body, fetchedAt }
   return fail('upstream_status', { message: `The target answered with status ${status}.` })
 }

@@ -100,7 +100,6 @@ describe('a name that leads to this service only when it is dialled', () => {
     })
     const request = {
       url: `http://moving.example:${port}/`,
-      namesItem: false,
       allowListed: true,
       tier: 'open' as const,
     }

@@ -203,6 +203,15 @@ describe('a target of hermes', () => {
     })
   })
 
+  it('that redirects from an item to another address says nothing of the item with 404', async () => {
+    target.on('/at/7', redirectTo('/items/7?whole'))
+    target.on('/at/8', redirectTo('/sign-in'))
+    target.on('/at/9', redirectTo('/v19/sign-in'))
+    const of = (id: string) => asked(`${target.url}/at/{id}`, { id })
+    expect(await of('7')).to.deep.include({ status: 200, verdict: 'NO' })
+    for (const id of ['8', '9']) expect(await of(id)).to.deep.include(failed(502, 'upstream_status'))
+  })
+
   it('that fails when its route was deleted meanwhile is 410, counts nowhere and raises no alert', async () => {
     const { organisationId, apiKey: key } = await app.organisation()
     for (const script of [json({}, 500), redirectTo('http://10.0.0.1/')]) {
@@ -346,7 +355,6 @@ describe('a target of hermes', () => {
       })
       const request = {
         url: `http://rebinding.example:${target.port}/rebound`,
-        namesItem: false,
         allowListed: true,
         tier: 'open' as const,
         isOwnHost: async () => false,
