@@ -20,6 +20,12 @@ export const dayOf = (unixMs: number): string => iso(unixMs).slice(0, 10)
 /** When a day is over in UTC, Unix ms. */
 export const endOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) + DAY_MS
 
+/** The earliest of what is known, Unix ms; null where nothing is. */
+export const earliest = (...moments: readonly (number | null)[]): number | null => {
+  const known = moments.filter((moment) => moment !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
 /** Whole years from one day to another. Who was born on 29 February grows older on 1 March. Both yyyymmdd. */
 export const yearsBetween = (from: number, to: number): number => Math.floor((to - from) / YEAR)
 

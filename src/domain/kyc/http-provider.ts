@@ -5,8 +5,9 @@ import { AppError, fail, type Misfit } from '../../errors.ts'
 import { EgressError } from '../../net/egress-error.ts'
 import type { SafeFetch, SafeFetchResponse } from '../../net/safe-fetch.ts'
 import { hasCanonicalJson } from '../../protocol/canonical-json.ts'
-import { dayOf, isBirthDate } from './calendar-date.ts'
+import { dayOf, earliest, isBirthDate } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
+import { endOfDocument } from './machine-readable-zone.ts'
 import type { ProviderResult } from './provider-result.ts'
 import { type AskableLevel, type Check, KYC_LEVELS, type KycData, type ProviderAnswer } from './schemas.ts'
 
@@ -48,13 +49,16 @@ const parsed = (name: string, { body }: SafeFetchResponse): unknown => {
   }
 }
 
-/** What the answer itself doesn't claim can't be had from it. */
+const EXPIRED: Check = { name: 'document_expiry', result: 'failed', reason: 'The document has expired.' }
+
+/** What the answer itself doesn't claim can't be had from it. @param now Unix ms */
 const resultOf = (
   answer: ProviderAnswer,
   { level: asked, data }: ProviderQuestion,
-  today: string,
+  now: number,
 ): ProviderResult => {
   const { status, level, reference, expiresAt, attributes = {} } = answer
+  const today = dayOf(now)
   // What else a provider says of a check is not asked for: nobody expects personal data among checks.
   const checks = (answer.checks ?? []).map(({ name, result, reason }) => ({
     name,
@@ -71,15 +75,19 @@ const resultOf = (
         result: 'failed',
         reason: `The provider reached level ${level}; ${asked} was requested.`,
       }
-  const isVerified = status === 'verified' && isReached
-  const found = status === 'verified' && !isReached ? 'review' : status
+  const claimsVerified = status === 'verified'
+  const documentEnds = claimsVerified ? endOfDocument(data, now) : null
+  const isExpired = documentEnds !== null && documentEnds <= now
+  const isVerified = claimsVerified && isReached && !isExpired
+  const found = !claimsVerified || isVerified ? status : isExpired ? 'rejected' : 'review'
+  const saidUntil = expiresAt === undefined ? null : Date.parse(expiresAt)
   return {
     status: found,
     level: isVerified ? level : 'none',
-    checks: status === 'verified' ? [...checks, reached] : checks,
+    checks: claimsVerified ? [...checks, reached, ...(isExpired ? [EXPIRED] : [])] : checks,
     providerReference: reference ?? null,
-    // Whoever approves a review does so no longer than the provider says.
-    expiresAt: expiresAt !== undefined && (isVerified || found === 'review') ? Date.parse(expiresAt) : null,
+    // Whoever approves a review does so no longer than the provider says, and than the document is valid by then.
+    expiresAt: isVerified ? earliest(saidUntil, documentEnds) : found === 'review' ? saidUntil : null,
     birthDate: birthDate !== undefined && isBirthDate(birthDate, today) ? birthDate : undefined,
     country: country === undefined ? undefined : countryOf(country),
   }
@@ -156,9 +164,10 @@ export const createHttpProviders = ({
       }
       if (!hasCanonicalJson(answer)) return failed(name, 'returned a text with half a surrogate pair')
       // It fits the schema.
-      const result = resultOf(answer as ProviderAnswer, question, dayOf(clock.now()))
+      const now = clock.now()
+      const result = resultOf(answer as ProviderAnswer, question, now)
       const { status, expiresAt } = result
-      if (status === 'verified' && expiresAt !== null && expiresAt <= clock.now())
+      if (status === 'verified' && expiresAt !== null && expiresAt <= now)
         return failed(name, `verified the person until ${iso(expiresAt)}, which is in the past`)
       return result
     },

@@ -1,5 +1,10 @@
-/** Machine-readable zones of travel documents (ICAO 9303 parts 4 to 6): reading one, and comparing it with what was typed. @module */
+/**
+ * Machine-readable zones of travel documents (ICAO 9303 parts 4 to 6): reading one, comparing it with what was typed, and until when
+ * a document is valid by both.
+ * @module
+ */
 import { parse } from 'mrz'
+import { earliest, endOf, isDay } from './calendar-date.ts'
 import { countryOf } from './countries.ts'
 import type { KycData } from './schemas.ts'
 
@@ -16,6 +21,8 @@ export interface Zone {
   readonly birthDate: string | undefined
   /** `yymmdd` */
   readonly expiresAt: string | undefined
+  /** Whether the check digit of `expiresAt` is right. */
+  readonly isExpirySure: boolean
   readonly familyName: string | undefined
   readonly givenName: string | undefined
 }
@@ -56,6 +63,7 @@ export const readZone = (text: string): Zone | undefined => {
     documentNumber: documentNumber ?? undefined,
     birthDate: fields.birthDate ?? undefined,
     expiresAt: fields.expirationDate ?? undefined,
+    isExpirySure: typeof fields.expirationDateCheckDigit === 'string',
     familyName: fields.lastName ?? undefined,
     givenName: fields.firstName ?? undefined,
   }
@@ -135,4 +143,33 @@ export const isNameOf = (zoned: string, typed: string): boolean => {
   return spellings(typed).some(
     (name) => name === '' || name === short || (short !== '' && name.startsWith(short)),
   )
+}
+
+const CENTURY_YEARS = 100
+
+/**
+ * The day that a zone writes with two digits of the year, in the nearest year that they may mean.
+ * @returns `yyyy-mm-dd`; undefined where the zone was misread, or names no whole day
+ */
+const zonedExpiry = ({ expiresAt = '', isExpirySure }: Zone, now: number): string | undefined => {
+  const [, short, month, day] = /^(\d\d)(\d\d)(\d\d)$/.exec(expiresAt) ?? []
+  if (!isExpirySure || short === undefined) return undefined
+  const thisYear = new Date(now).getUTCFullYear()
+  const ahead = (Number(short) + CENTURY_YEARS - (thisYear % CENTURY_YEARS)) % CENTURY_YEARS
+  const year = thisYear + (ahead < CENTURY_YEARS / 2 ? ahead : ahead - CENTURY_YEARS)
+  const found = `${year}-${month}-${day}`
+  return isDay(found) ? found : undefined
+}
+
+/**
+ * When a document ends, as it was typed or as its zone says; where these differ, the earlier of both.
+ * @param now Unix ms @returns Unix ms; null where neither says
+ */
+export const endOfDocument = ({ document = {} }: KycData, now: number): number | null => {
+  const { expiresAt, mrz } = document
+  const typed = expiresAt !== undefined && isDay(expiresAt) ? expiresAt : undefined
+  const zone = mrz === undefined ? undefined : readZone(mrz)
+  const isSame = typed !== undefined && zone?.expiresAt !== undefined && isSameDay(typed, zone.expiresAt)
+  const zoned = zone === undefined || isSame ? undefined : zonedExpiry(zone, now)
+  return earliest(...[typed, zoned].map((day) => (day === undefined ? null : endOf(day))))
 }

@@ -8,8 +8,9 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService } from '../holders/service.ts'
 import type { ReviewsService } from '../reviews/service.ts'
-import { endOf, isDay } from './calendar-date.ts'
+import { earliest } from './calendar-date.ts'
 import { entrySubject } from './erasure.ts'
+import { endOfDocument } from './machine-readable-zone.ts'
 import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
 import type { createRecording } from './recording.ts'
 import {
@@ -49,17 +50,14 @@ const unknownCursor = (): never =>
   })
 
 /** Until when a person who waits for review may be verified: Unix ms; null where neither document nor provider says. */
-const endOfReviewed = ({ data, expiresAt }: CheckRecord): number | null => {
-  const day = data.document?.expiresAt
-  const ends = [expiresAt, day !== undefined && isDay(day) ? endOf(day) : null].filter((end) => end !== null)
-  return ends.length === 0 ? null : Math.min(...ends)
-}
+const endOfReviewed = ({ data, expiresAt }: CheckRecord, now: number): number | null =>
+  earliest(expiresAt, endOfDocument(data, now))
 
 /** What the decision found, in place of what the check did. @throws AppError conflict where there is nothing left to approve */
 const resultOf = (record: CheckRecord, asked: DecidePerson, now: number) => {
   const { checks, providerReference, country } = record
   const approves = asked.verdict === 'approve'
-  const expiresAt = approves ? endOfReviewed(record) : null
+  const expiresAt = approves ? endOfReviewed(record, now) : null
   if (expiresAt !== null && expiresAt <= now)
     fail('conflict', {
       message: `Document or provider allow a verification until ${iso(expiresAt)}, which is over: reject the check, or check the person again.`,

@@ -6,6 +6,7 @@ import { newId } from '../../../src/ids.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ANNA, annaWith, kycRoutesOf } from '../../support/domain/kyc.ts'
 import { listOf } from '../../support/lists.ts'
+import { passportZone } from '../../support/reference/machine-readable-zone.ts'
 import { precede } from '../../support/precede.ts'
 import { readsOf } from '../../support/query-plans.ts'
 
@@ -125,6 +126,34 @@ describe('the list of people', () => {
       )
       expect((await kyc.credential('bob')).body.expiresAt).to.equal(body.expiresAt)
     }
+  })
+
+  it('approves as long as the zone of the document says where nobody typed that, and nobody once that is over', async () => {
+    const { expiresAt: _, ...untyped } = ANNA.document
+    const zoneOf = (expiresAt: string) =>
+      passportZone({
+        country: 'SWE',
+        familyName: 'ERIKSSON',
+        givenName: 'ANNA MARIA',
+        number: 'L898902C3',
+        birthDate: '740812',
+        expiresAt: expiresAt.slice(2).replaceAll('-', ''),
+      }).join('')
+    const approve = async (document: object) => {
+      await reviewed('bob', { ...ANNA, givenName: 'R2D2', document })
+      return decide('bob', { verdict: 'approve', reason: 'The passport was seen.' })
+    }
+    const day = new Date(Date.now() + 7 * DAY_MS).toISOString().slice(0, 10)
+    const zoned = await approve({ ...untyped, mrz: zoneOf(day) })
+    expect(Date.parse(zoned.body.expiresAt ?? '')).to.equal(Date.parse(day) + DAY_MS)
+    expect((await kyc.credential('bob')).body.expiresAt).to.equal(zoned.body.expiresAt)
+    // With a wrong check digit it was misread.
+    const misread = zoneOf(day).replace(/\d(?=<{14})/, (digit) => String((Number(digit) + 1) % 10))
+    const unknown = await approve({ ...untyped, mrz: misread })
+    expect(Date.parse(unknown.body.expiresAt ?? '')).to.be.closeTo(Date.now() + 365 * DAY_MS, 60_000)
+    const over = await approve({ ...untyped, mrz: zoneOf('2012-04-15') })
+    expect([over.status, over.body.error]).to.deep.equal([409, 'conflict'])
+    expect(over.body.message).to.include('2012-04-16')
   })
 
   it('approves nobody whose document ended while the case waited, who can be rejected still', async () => {

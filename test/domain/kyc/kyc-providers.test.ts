@@ -141,6 +141,20 @@ describe('KYC providers', () => {
     expect([over.status, over.body.error]).to.deep.equal([409, 'conflict'])
   })
 
+  it('verify nobody for longer than the document that was sent is valid, and nobody whose document has expired', async () => {
+    const day = new Date(Date.now() + 7 * DAY_MS).toISOString().slice(0, 10)
+    const soon = new Date(Date.now() + 3 * DAY_MS).toISOString()
+    const ends = new Date(Date.parse(day) + DAY_MS).toISOString()
+    const data = annaWith({ expiresAt: day })
+    expect((await ask(json(VERIFIED), { data })).body).to.include({ status: 'verified', expiresAt: ends })
+    expect((await kyc.credential('user-7')).body.expiresAt).to.equal(ends)
+    expect((await ask(json({ ...VERIFIED, expiresAt: soon }), { data })).body.expiresAt).to.equal(soon)
+    const { body } = await ask(json(VERIFIED), { data: annaWith({ expiresAt: '2020-01-01' }) })
+    expect(body).to.include({ status: 'rejected', level: 'none', expiresAt: null, credentialIssued: false })
+    expect(namesOf(body, 'failed')).to.deep.equal(['document_expiry'])
+    expect((await kyc.credential('user-7')).status).to.equal(404)
+  })
+
   it('verify a person without a credential where birth date or country is not known', async () => {
     const { body } = await ask(json(VERIFIED), { data: { givenName: 'Anna' } })
     expect(body).to.include({ status: 'verified', level: 'enhanced', credentialIssued: false })
