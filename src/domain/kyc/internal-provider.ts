@@ -64,7 +64,7 @@ const expiryFinding = (expiresAt: string | undefined, now: number): Finding => {
 
 const zoneNameFinding = (name: string, { givenName, familyName }: KycData, zone: Zone): Finding => {
   const differs = (typed: string | undefined, zoned: string | undefined) =>
-    typed !== undefined && zoned !== undefined && !isNameOf(zoned, typed)
+    typed !== undefined && zoned !== undefined && !isNameOf(zoned, typed, zone.mayBeCut)
   const isOther = differs(familyName, zone.familyName) || differs(givenName, zone.givenName)
   if (isOther) return finding(name, 'The machine-readable zone has another name.')
   const isCompared = [givenName, familyName].every((typed) => typed === undefined || isComparable(typed))

@@ -25,6 +25,8 @@ export interface Zone {
   readonly isExpirySure: boolean
   readonly familyName: string | undefined
   readonly givenName: string | undefined
+  /** Whether the names fill their field to its end, so that one of them may be cut off. */
+  readonly mayBeCut: boolean
 }
 
 /** Lines and characters of the formats of ICAO 9303. Other formats that the parser knows are national. */
@@ -66,6 +68,7 @@ export const readZone = (text: string): Zone | undefined => {
     isExpirySure: typeof fields.expirationDateCheckDigit === 'string',
     familyName: fields.lastName ?? undefined,
     givenName: fields.firstName ?? undefined,
+    mayBeCut: !lines[lines.length === 3 ? 2 : 0]?.endsWith('<'),
   }
 }
 
@@ -137,11 +140,11 @@ const spellings = (name: string): string[] => {
 /** Whether a zone has anything of a name that can be compared: it knows Latin letters only. */
 export const isComparable = (typed: string): boolean => spellings(typed).some((name) => name !== '')
 
-/** Whether a name can be what a zone has of it, which may be cut off. What isn't {@link isComparable} can. */
-export const isNameOf = (zoned: string, typed: string): boolean => {
+/** Whether a name can be what a zone has of it. What isn't {@link isComparable} can. @param mayBeCut as the zone says */
+export const isNameOf = (zoned: string, typed: string, mayBeCut: boolean): boolean => {
   const short = plain(zoned)
   return spellings(typed).some(
-    (name) => name === '' || name === short || (short !== '' && name.startsWith(short)),
+    (name) => name === '' || name === short || (mayBeCut && short !== '' && name.startsWith(short)),
   )
 }
 
