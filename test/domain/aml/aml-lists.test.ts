@@ -1,4 +1,5 @@
 /** Watch lists: loaded from a directory and from the console, atomically, the same on every server. */
+import { hash } from 'node:crypto'
 import {
   copyFileSync,
   mkdirSync,
@@ -264,6 +265,44 @@ describe('watch lists', () => {
       const stale = (await serve()).current()
       expect(stale.number).to.equal(2)
       expect(await outcomeOf(stale, 'New Person')).to.equal('review')
+    })
+
+    for (const [name, format] of [
+      ['csl.csv', 'csl'],
+      ['csl.json', 'csl'],
+      ['eu.xml', 'eu'],
+      ['sdn.xml', 'ofac-xml'],
+      ['UK-Sanctions-List.csv', 'uk'],
+    ] as const)
+      it(`have the hash and size of their files, by which a start knows older ones, as ${name} does`, async () => {
+        const content = readFileSync(join(VECTORS, 'published', name), 'utf8')
+        write('lists.json', JSON.stringify({ lists: [{ listId: 'a', format, files: [name] }] }))
+        write(name, content)
+        const { lists } = (await serve()).current()
+        expect(lists[0]?.files).to.deep.equal([
+          { name, sha256: hash('sha256', content), bytes: Buffer.byteLength(content) },
+        ])
+        write(name, `${content}\n`)
+        expect((await serve()).current().number).to.equal(2)
+        write(name, content)
+        expect((await serve()).current().number).to.equal(2)
+      })
+
+    it('keep the entries of their last versions alone, however often they change by starts', async () => {
+      let now = Date.now()
+      for (let i = 0; i < 7; i++) {
+        write('a.ftm.json', ftm(`Person Number${i}`))
+        const lists = await createLists({
+          ...onBare(bare),
+          clock: { now: () => now },
+          source: { directory: folder },
+        })
+        await lists.close()
+        expect(lists.current().number).to.equal(i + 1)
+        now += 2 * 3_600_000
+      }
+      const contents = await bare.database.knex('aml_contents').distinct('content')
+      expect(contents).to.have.length(4)
     })
 
     it('stay the last good ones where a file is broken, also on servers that start later; none are where the stored ones are', async () => {

@@ -20,14 +20,16 @@ const LINES_PER_PIECE = 256
 /** More than all published lists together have. */
 export const MAX_LIST_ENTRIES = 1_000_000
 
-/** Hashes and counts what is read of a file. */
+/** Hashes and counts what is read of a file when it is opened last: some formats are told by its beginning, and then read from there. */
 const measured = (file: ListFile) => {
-  const hash = createHash('sha256')
+  let hash = createHash('sha256')
   let size = 0
   return {
     file: {
       name: file.name,
       async *open() {
+        hash = createHash('sha256')
+        size = 0
         for await (const bytes of file.open()) {
           hash.update(bytes)
           size += bytes.length

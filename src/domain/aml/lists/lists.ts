@@ -207,6 +207,9 @@ const commit = async ({ ledger, clock }: Deps, caller: Caller, wanted: Wanted): 
     return { result: version, entry: { type: 'attest', digest: sha256, data } }
   })
 
+const forgetOld = ({ database, clock }: Deps): Promise<void> =>
+  store.forgetContents(database, clock.now() - FORGET_AFTER_MS)
+
 /** A list of the directory, as it was read just now. */
 interface Loaded {
   readonly list: ConfiguredList
@@ -291,6 +294,9 @@ const loadAtStart = async (deps: Deps, directory: string): Promise<void> => {
   if (!isTriedAgain && (await store.wasLoaded(deps.database, held))) return
   const wanted = await loadDirectory(deps, configured, false)
   await commit(deps, systemCaller(deps.organisation, 'aml.lists'), wanted)
+  await forgetOld(deps).catch((error: unknown) =>
+    deps.logger.warn({ err: error }, 'entries of earlier watch lists were not forgotten'),
+  )
 }
 
 /** Builds the index of what is known; where AML_LISTS holds something new, that. A broken directory is told, not thrown. */
@@ -333,7 +339,7 @@ export const createLists = async (deps: Deps): Promise<ListsService> => {
     const version = await commit(deps, caller, wanted)
     await newest.refresh()
     await bus.publish(CHANNEL, String(version))
-    await store.forgetContents(database, clock.now() - FORGET_AFTER_MS)
+    await forgetOld(deps)
     return current()
   }
 
