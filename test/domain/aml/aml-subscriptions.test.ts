@@ -184,6 +184,41 @@ describe('aml subscriptions', () => {
     expect(back.findings.map(({ status }) => status)).to.deep.equal(['open'])
   })
 
+  it('voids what has changed also where somebody is subscribed again before they are screened again', async () => {
+    await routes.upload([OTHER, LISTED, { ...LISTED, id: 'p-2' }])
+    const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })
+    expect(findings).to.have.length(2)
+    // As if a server were at it for long.
+    await app.services.database
+      .knex('aml_subscriptions')
+      .where({ organisation: owner.organisationId })
+      .update({ leased_until: Date.now() + 3_600_000 })
+    await routes.upload([OTHER, { ...LISTED, country: 'by' }])
+    const again = await routes.subscribed({ userId: 'u', ...IVAN })
+    expect(again.upToDate).to.equal(true)
+    expect(again.findings.map(({ entryId, status }) => [entryId, status])).to.deep.equal([['p-1', 'open']])
+    const over = (await routes.findings({ status: 'void' })).findings
+    expect(over.map(({ entryId, void: end }) => [entryId, end?.reason])).to.have.deep.members([
+      ['p-1', 'entry_changed'],
+      ['p-2', 'entry_removed'],
+    ])
+  })
+
+  it('finds the next where one of as many findings as are made at a time is void, and clears nobody of others', async () => {
+    const many = Array.from({ length: 12 }, (_, i): Listed => ({ ...LISTED, id: `p-${i}` }))
+    await routes.upload([OTHER, ...many])
+    const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })
+    expect(findings).to.have.length(10)
+    const gone = findings[0]?.entryId
+    await routes.upload([OTHER, ...many.filter(({ id }) => id !== gone)])
+    await routes.settled()
+    const { findings: open } = await routes.findings({ status: 'open' })
+    expect(new Set(open.map(({ entryId }) => entryId))).to.have.length(10)
+    for (const { findingId } of open)
+      await routes.decided(findingId, { verdict: 'not_this_person', reason: 'seen' })
+    expect(await facts('u')).to.deep.include({ result: 'review', reason: 'more_matches' })
+  })
+
   it('replaces a decision by a later one, of two at once only one', async () => {
     await routes.upload([OTHER, LISTED])
     const { findings } = await routes.subscribed({ userId: 'u', ...IVAN })

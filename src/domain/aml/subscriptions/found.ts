@@ -14,10 +14,10 @@ import { named } from '../../../ledger/logs.ts'
 import type { Row } from '../../../store/table.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
-import type { CheckType, ListEntry } from '../entry.ts'
+import { CHECK_TYPES, type CheckType, entryDigest, type ListEntry } from '../entry.ts'
 import type { Snapshot } from '../lists/snapshots.ts'
 import type { Finding } from '../schemas-subscriptions.ts'
-import type { Match, Screened } from '../screening.ts'
+import { MAX_MATCHES, type Match, type Screened } from '../screening.ts'
 import {
   type DecisionRecord,
   decisionRecords,
@@ -168,12 +168,30 @@ export const asMade = ({ row }: OpenedFinding) => ({
   found_at: row.found_at,
 })
 
+/** A finding that doesn't count any more, and why. */
+export interface Stale {
+  readonly finding: OpenedFinding
+  readonly reason: VoidReason
+}
+
+/** Findings whose entries have changed. What was decided stays so while its entry is gone, and counts again when it comes back as it was. */
+export const staleOf = ({ screening }: Snapshot, known: readonly OpenedFinding[]): Stale[] =>
+  known.flatMap((finding): Stale[] => {
+    const { listId, entryId, entryDigest: digest } = finding.record
+    const entry = screening.entry(listId, entryId)
+    if (entry === undefined)
+      return finding.decision === undefined ? [{ finding, reason: 'entry_removed' }] : []
+    return entryDigest(entry) === digest ? [] : [{ finding, reason: 'entry_changed' }]
+  })
+
+/** Whether there are as many findings of a type as are made at a time, so that entries may match that were never told. */
+export const mayHaveMore = (known: readonly OpenedFinding[]): boolean =>
+  CHECK_TYPES.some(
+    (type) => known.filter(({ record }) => record.checkTypes.includes(type)).length >= MAX_MATCHES,
+  )
+
 /** Ends a finding and what was decided of it; again: nothing. */
-export const voidFinding = (
-  tx: Tx,
-  entrySubject: EntrySubject,
-  { finding, reason }: { readonly finding: OpenedFinding; readonly reason: VoidReason },
-): void => {
+export const voidFinding = (tx: Tx, entrySubject: EntrySubject, { finding, reason }: Stale): void => {
   const { row, key } = finding
   if (tx.holder(CLAIM_KINDS.amlFindingVoid, row.id)) return
   tx.claim(CLAIM_KINDS.amlFindingVoid, row.id)

@@ -16,7 +16,6 @@ import type { Database, StoreLogger } from '../../../store/database.ts'
 import { createRecent } from '../../../store/recent.ts'
 import type { PersonAccess } from '../../kyc/person-access.ts'
 import type { SecurityService } from '../../security/service.ts'
-import { entryDigest } from '../entry.ts'
 import type { ListsService } from '../lists/lists.ts'
 import type { Snapshot } from '../lists/snapshots.ts'
 import { isComparable } from '../screening.ts'
@@ -24,11 +23,13 @@ import { createDeltas, type Delta } from './delta.ts'
 import {
   addFindings,
   isOvertaken,
-  type OpenedFinding,
+  mayHaveMore,
   openFinding,
   overtake,
   type PreparedFinding,
   prepareFindings,
+  type Stale,
+  staleOf,
   voidFinding,
 } from './found.ts'
 import { type Lease, takeLease } from './lease.ts'
@@ -61,24 +62,12 @@ export interface RescreeningDeps {
   readonly leaseMs?: number
 }
 
-type Stale = Parameters<typeof voidFinding>[2]
-
 /** Somebody for whom something has changed. */
 interface Concerned {
   readonly due: store.DueSubscription
   readonly stale: readonly Stale[]
   readonly prepared: readonly PreparedFinding[]
 }
-
-/** Findings that don't count any more. What was decided stays so while its entry is gone, and counts again when it comes back as it was. */
-const staleOf = ({ screening }: Snapshot, known: readonly OpenedFinding[]): Stale[] =>
-  known.flatMap((finding): Stale[] => {
-    const { listId, entryId, entryDigest: digest } = finding.record
-    const entry = screening.entry(listId, entryId)
-    if (entry === undefined)
-      return finding.decision === undefined ? [{ finding, reason: 'entry_removed' }] : []
-    return entryDigest(entry) === digest ? [] : [{ finding, reason: 'entry_changed' }]
-  })
 
 /** Rests as long as was worked, so that half of the time is left to requests. */
 const createPace = () => {
@@ -142,15 +131,15 @@ export const createRescreening = (deps: RescreeningDeps) => {
   ): Promise<Concerned | undefined> => {
     const sealing: Sealing = persons.sealingOf(due)
     const record = subjectRecords.open(sealing, due.subject, due.sealed)
-    const stale = staleOf(
-      snapshot,
-      rows.map((row) => openFinding(sealing, row)),
-    )
+    const known = rows.map((row) => openFinding(sealing, row))
+    const stale = staleOf(snapshot, known)
+    // Where a finding ends beside which no more were told, the next one takes its place, though its entry stays as it was.
+    const { mayMatch, among } = stale.length > 0 && mayHaveMore(known) ? deltas.everything : delta
     const { name, ...rest } = subjectOf(record)
     // By an identifier somebody is found whose name, taken by an earlier version, is compared no more.
     const subject = isComparable(record.name) ? { name, ...rest } : rest
-    const resultOf = (await delta.mayMatch(subject))
-      ? await snapshot.screening.screen(subject, delta.among)
+    const resultOf = (await mayMatch(subject))
+      ? await snapshot.screening.screen(subject, among)
       : undefined
     const prepared =
       resultOf === undefined

@@ -21,9 +21,12 @@ import {
   findingShown,
   findRevision,
   isOvertaken,
+  type OpenedFinding,
   openFinding,
   overtake,
   prepareFindings,
+  type Stale,
+  staleOf,
   voidFinding,
 } from './found.ts'
 import { COMPARISON_NUMBER, comparedOf, digestOf, type SubjectRecord, subjectRecords } from './records.ts'
@@ -140,7 +143,13 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     const now = clock.now()
     const prepared = prepareFindings(security, { person, sealing, subject: record, snapshot, resultOf, now })
     const found = isNew ? [] : await findingsOf(held)
-    const over = found.filter((one) => one.record.subject.about !== record.about)
+    const isOver = (one: OpenedFinding): boolean => one.record.subject.about !== record.about
+    // Who was screened against newer lists elsewhere is due again at once: what has changed until then is seen there.
+    const isBehind = last !== undefined && last.lists_version > snapshot.number
+    const ended: Stale[] = [
+      ...found.filter(isOver).map((finding): Stale => ({ finding, reason: 'subject_changed' })),
+      ...(isBehind ? [] : staleOf(snapshot, found.filter((one) => !isOver(one)))),
+    ]
     return (tx) => {
       if (isOvertaken(tx, person, revision) || !held.hold(tx)) return undefined
       overtake(tx, person)
@@ -167,8 +176,7 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
           leased_until: 0,
         }),
       )
-      for (const finding of over)
-        voidFinding(tx, persons.entrySubject, { finding, reason: 'subject_changed' })
+      for (const one of ended) voidFinding(tx, persons.entrySubject, one)
       addFindings(tx, person, persons.entrySubject, prepared)
       return true
     }
