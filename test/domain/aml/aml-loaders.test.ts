@@ -88,6 +88,34 @@ describe('loaders of watch lists', () => {
     ])
   })
 
+  it('take numbers of documents and registers from the remarks of OFAC, whatever they are called, and no others', async () => {
+    const remarks = [
+      'Company Number 05527424 (United Kingdom)',
+      'Unified Social Credit Code (USCC) 911101085923662400 (China)',
+      'C.U.R.P. TEHD710101HSPLRV03 (Mexico)',
+      "alt. Driver's License No. D-897 1234 (California)",
+      'Passport A 123456 (Iran) expires 01 Jan 2010',
+      'Tax ID No. 7706107510 issued 16 Jun 2002',
+      'NIT # 811038291-3 (Colombia)',
+      'Phone Number 98-21-12345678',
+      'POB Settlement No. 7654321, Nowhere',
+      'Linked To: FACTORY No. 5432167',
+      'Executive Order 13645',
+      'Registration Number',
+    ]
+    const line = `1,"DOE, John","individual",-0-,-0-,-0-,-0-,-0-,-0-,-0-,-0-,"${remarks.join('; ')}."\n`
+    const [entry] = await read('ofac', [textFile('sdn.csv', line)])
+    expect(entry?.identifiers).to.deep.equal([
+      '05527424',
+      '911101085923662400',
+      'TEHD710101HSPLRV03',
+      'D8971234',
+      'A123456',
+      '7706107510',
+      '8110382913',
+    ])
+  })
+
   it('read people and entities of the United Nations', async () => {
     const [person, entity, ...more] = await read('un', [vectorFile('consolidated.xml')])
     expect(more).to.deep.equal([])

@@ -9,7 +9,7 @@ import type { CheckType, DaySpan, ListEntry, ListName } from '../../entry.ts'
 import { checkColumns, readCsv } from '../files/csv.ts'
 import { type ListFile, ListFileError } from '../files/list-file.ts'
 import { readVagueDate } from './dates.ts'
-import { type Draft, type Entries, finishDraft, inSpokenOrder } from './draft.ts'
+import { type Draft, type Entries, finishDraft, inSpokenOrder, isDocument } from './draft.ts'
 
 /** Statements that are longer hold no number. */
 const MAX_NUMBER_REMARK_CHARACTERS = 500
@@ -54,12 +54,26 @@ const readByEntry = async (
   return found
 }
 
-const NUMBER =
-  /^(?:Passport|National ID No\.|Identification Number|Registration (?:ID|Number)|Tax ID No\.|[A-Z][\w.() ]* (?:No\.|#)) ([A-Za-z0-9/. -]+?)(?: \(.*)?$/
+/** The last word of what numbers are called: `Company Number`, `C.U.R.P.`, `Unified Social Credit Code (USCC)`. */
+const NUMBERED =
+  /^(?:Numbers?|No\.?|#|ID|Card|Code|Passport|Identification|Licen[cs]e|(?:[A-Z]\.){2,}|\([A-Z]{2,}\))$/
+/** What is told of a number behind it: its country, `issued 16 Jun 2000`. */
+const BEHIND_NUMBER = /^(?:\(.*|issued|expires)$/
+/** Places and other parties may have numbers in their names. */
+const NO_KIND = /^POB |:/
 
 /** Of a document or register. */
-const numberOf = (remark: string): string | undefined =>
-  remark.length > MAX_NUMBER_REMARK_CHARACTERS ? undefined : NUMBER.exec(remark)?.[1]
+const numberOf = (remark: string): string | undefined => {
+  if (remark.length > MAX_NUMBER_REMARK_CHARACTERS) return undefined
+  const words = remark.split(' ')
+  const digits = words.findIndex((word) => /\d/.test(word))
+  const last = words.findLastIndex((word, i) => i < digits && NUMBERED.test(word))
+  const kind = words.slice(0, last + 1).join(' ')
+  if (kind === '' || NO_KIND.test(kind) || !isDocument(kind)) return undefined
+  const rest = words.slice(last + 1)
+  const end = rest.findIndex((word) => BEHIND_NUMBER.test(word))
+  return rest.slice(0, end < 0 ? rest.length : end).join(' ')
+}
 
 /** What the remarks say, one by one: `DOB 10 Dec 1948; nationality Iraq; Passport M0003264580 (Iraq)`. */
 const readRemarks = (remarks: string): Pick<Draft, 'births' | 'countries' | 'identifiers' | 'names'> => {
