@@ -4,15 +4,17 @@ import { type Clock, iso } from '../../clock.ts'
 import { fail } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import { CLAIM_KINDS } from '../../ledger/claim-kinds.ts'
+import { hasMoved, isAnyOvertaken, isTaken } from '../../ledger/decision.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Database } from '../../store/database.ts'
 import type { HoldersService } from '../holders/service.ts'
 import type { ReviewsService } from '../reviews/service.ts'
 import { earliest } from './calendar-date.ts'
-import { entrySubject } from './erasure.ts'
+import { entrySubject, erasedClaim } from './erasure.ts'
 import { endOfDocument } from './machine-readable-zone.ts'
 import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
-import type { createRecording } from './recording.ts'
+import { newestCounter } from './person-access.ts'
+import { type createRecording, outdated } from './recording.ts'
 import {
   DEFAULT_PAGE_PEOPLE,
   type DecidePerson,
@@ -180,8 +182,13 @@ export const createPeople = (deps: Deps) => {
         if (tx.holder(REVIEWED, reference)) fail('conflict', { message: 'Somebody else decided meanwhile.' })
       }
       if (!review.decides) {
+        const isOvertaken = isAnyOvertaken([
+          isTaken([erasedClaim(row)]),
+          hasMoved(newestCounter(row), row.latest_entry ?? 0),
+        ])
         await ledger.append(caller, (tx) => {
           once(tx)
+          if (isOvertaken(tx)) outdated()
           review.propose(tx)
           return null
         })

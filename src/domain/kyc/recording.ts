@@ -84,7 +84,8 @@ const committedOf = (
 const digestOf = (id: string, record: CheckRecord): string =>
   dataCommitment(Buffer.from(record.salt, 'base64url'), committedOf(id, record))
 
-const outdated = (): never =>
+/** @throws AppError conflict, always */
+export const outdated = (): never =>
   fail('conflict', { message: 'The person was checked or erased meanwhile; look at them again.' })
 
 /** @throws AppError conflict where a decision is about something else than the person as they are */

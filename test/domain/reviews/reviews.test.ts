@@ -11,6 +11,7 @@ import { ok } from '../../support/client.ts'
 import { signIn } from '../../support/domain/accounts.ts'
 import { screeningRoutesOf } from '../../support/domain/screening.ts'
 import { invited, openTeam } from '../../support/domain/team.ts'
+import { precede } from '../../support/precede.ts'
 
 const SETTINGS = '/console/api/review-settings'
 const APPROVE = { verdict: 'approve', reason: 'The passport was seen.' }
@@ -213,6 +214,16 @@ describe('a second reviewer', () => {
     const { body } = await decide(second)
     expect(body.review?.proposal).to.deep.include({ proposedBy: second.accountId })
     expect((await decide(first)).body).to.include({ status: 'verified' })
+  })
+
+  it('proposes nothing about a person who was checked again or erased while it was decided', async () => {
+    await want(true)
+    for (const act of [() => waiting(), () => ok(app, 'DELETE', '/api/kyc/bob', { key })]) {
+      await waiting()
+      precede(app.services.ledger, 'append', act)
+      const { status, body } = await decide(first)
+      expect([status, body.error]).to.deep.equal([409, 'conflict'])
+    }
   })
 
   it('of two who decide at once proposes one: the other is told so, or confirms it', async () => {
