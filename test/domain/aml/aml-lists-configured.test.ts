@@ -1,9 +1,11 @@
 /** Configured watch lists of which something is wrong: the others are in service, and nobody is cleared of what is missing. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
+import { ListFileError } from '../../../src/domain/aml/lists/files/list-file.ts'
+import { findLists } from '../../../src/domain/aml/lists/list-directory.ts'
 import { createLists } from '../../../src/domain/aml/lists/lists.ts'
 import { checkableTypes, type Snapshot } from '../../../src/domain/aml/lists/snapshots.ts'
 import type { Health } from '../../../src/domain/system/schemas.ts'
@@ -20,6 +22,7 @@ import {
 } from '../../support/domain/watch-lists.ts'
 import { eventually } from '../../support/eventually.ts'
 import { openTestLedger, type TestLedger } from '../../support/ledger.ts'
+import { rejection } from '../../support/rejection.ts'
 
 describe('configured watch lists', () => {
   let folder: string
@@ -106,6 +109,19 @@ describe('configured watch lists', () => {
     const mended = await started()
     expect(mended.problems).to.deep.equal([])
     expect(checkableTypes(mended)).to.deep.equal(['sanctions', 'pep'])
+  })
+
+  it('are not read half where somebody is still writing them', async () => {
+    write('a.ftm.json', `${ftm('Some Person')}\n`)
+    const [list] = await findLists(folder, [])
+    if (list === undefined || list.source instanceof ListFileError) throw new Error('no list')
+    const [file] = list.source.files
+    const read = async (): Promise<void> => {
+      for await (const _ of file?.open() ?? []) appendFileSync(join(folder, 'a.ftm.json'), ftm('Next Person'))
+    }
+    const error = await rejection(read())
+    expect(error).to.be.instanceOf(ListFileError)
+    expect(String(error)).to.include('a.ftm.json: changed while it was read')
   })
 
   it('clear nobody where nobody can tell which lists there should be, until they were loaded once', async () => {

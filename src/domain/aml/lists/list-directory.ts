@@ -53,13 +53,17 @@ const unreadable = (file: string, cause: unknown): ListFileError => {
   return new ListFileError(file, undefined, `cannot be read (${code})`, cause)
 }
 
+/** @throws ListFileError also for a file that somebody wrote to meanwhile: what was read of it may be half a list */
 async function* readFile(directory: string, name: string): AsyncGenerator<Uint8Array> {
   const handle = await openFile(join(directory, name))
   try {
-    const { size } = await handle.stat()
+    const { size, mtimeMs } = await handle.stat()
     if (size > MAX_FILE_BYTES)
       throw new ListFileError(name, undefined, `has ${size} bytes, more than the ${MAX_FILE_BYTES} allowed`)
     yield* handle.createReadStream({ autoClose: false })
+    const after = await handle.stat()
+    if (after.size !== size || after.mtimeMs !== mtimeMs)
+      throw new ListFileError(name, undefined, 'changed while it was read')
   } finally {
     await handle.close()
   }
