@@ -13,10 +13,6 @@ const BUILD_TOOLS = /^src\/bin\/(build-steps|docs)\//
 const BOUNDED: Readonly<Record<string, { readonly begins: readonly string[]; readonly because: string }>> = {
   'src/config/config.ts': { begins: ['-----BEGIN CERT'], because: 'the file of the operator' },
   'src/rules/pattern.ts': { begins: ['\\\\[pPx]'], because: 'patterns of rules have at most 128 characters' },
-  'src/domain/aml/lists/loaders/ofac.ts': {
-    begins: ['^(?:Passport'],
-    because: 'at most MAX_NUMBER_STATEMENT_CHARACTERS',
-  },
   'src/domain/chat/posts/credentials.ts': {
     begins: ['\\beyJ', '\\bsk-(?:(?:proj', '\\bAIza', '\\bxox', '\\bhv[sb]'],
     because: 'texts of the chat have at most a few thousand characters',

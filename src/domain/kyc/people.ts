@@ -12,8 +12,8 @@ import type { ReviewsService } from '../reviews/service.ts'
 import { earliest } from './calendar-date.ts'
 import { entrySubject, erasedClaim } from './erasure.ts'
 import { endOfDocument } from './machine-readable-zone.ts'
-import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
 import { newestCounter } from './person-access.ts'
+import { birthDateOf, type CheckRecord, type createPersonKeys } from './person-records.ts'
 import { type createRecording, outdated } from './recording.ts'
 import {
   DEFAULT_PAGE_PEOPLE,

@@ -6,9 +6,9 @@ import { newId } from '../../../src/ids.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { ANNA, annaWith, kycRoutesOf } from '../../support/domain/kyc.ts'
 import { listOf } from '../../support/lists.ts'
-import { passportZone } from '../../support/reference/machine-readable-zone.ts'
 import { precede } from '../../support/precede.ts'
 import { readsOf } from '../../support/query-plans.ts'
+import { passportZone } from '../../support/reference/machine-readable-zone.ts'
 
 const PEOPLE = '/console/api/people'
 const DAY_MS = 86_400_000

@@ -111,21 +111,22 @@ describe('machine-readable zones', () => {
   })
 
   it('have names in Latin capitals, cut off where they are long', () => {
-    const cases: readonly (readonly [zoned: string, typed: string, expected: boolean, mayBeCut?: boolean])[] = [
-      ['MUELLER', 'Müller', true],
-      ['MULLER', 'Müller', true],
-      ['MILLER', 'Müller', false],
-      ['STROMBERG', 'Strömberg', true],
-      ['GROSS', 'Groß', true],
-      ['O CONNOR', "O'Connor", true],
-      ['SORENSEN', 'Sørensen', true],
-      ['SOERENSEN', 'Sørensen', true],
-      ['PAPANDROPOULOUS JONATH', 'Papandropoulous Jonathon', true, true],
-      ['PAPANDROPOULOUS JONATH', 'Papandropoulous Jonathon', false],
-      ['LI', 'Lindqvist', false],
-      ['', 'Anna', false, true],
-      ['WANG', '王', true],
-    ]
+    const cases: readonly (readonly [zoned: string, typed: string, expected: boolean, mayBeCut?: boolean])[] =
+      [
+        ['MUELLER', 'Müller', true],
+        ['MULLER', 'Müller', true],
+        ['MILLER', 'Müller', false],
+        ['STROMBERG', 'Strömberg', true],
+        ['GROSS', 'Groß', true],
+        ['O CONNOR', "O'Connor", true],
+        ['SORENSEN', 'Sørensen', true],
+        ['SOERENSEN', 'Sørensen', true],
+        ['PAPANDROPOULOUS JONATH', 'Papandropoulous Jonathon', true, true],
+        ['PAPANDROPOULOUS JONATH', 'Papandropoulous Jonathon', false],
+        ['LI', 'Lindqvist', false],
+        ['', 'Anna', false, true],
+        ['WANG', '王', true],
+      ]
     for (const [zoned, typed, expected, mayBeCut = false] of cases)
       expect(isNameOf(zoned, typed, mayBeCut), `${zoned} ${typed}`).to.equal(expected)
   })

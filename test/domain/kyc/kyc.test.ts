@@ -83,10 +83,7 @@ describe('KYC', () => {
           ['mrz_matches_name'],
         ],
         // It begins alike, and the zone has room for the rest.
-        [
-          annaWith({ mrz: passportZone({ ...ZONE, familyName: 'ERIK' }).join('\n') }),
-          ['mrz_matches_name'],
-        ],
+        [annaWith({ mrz: passportZone({ ...ZONE, familyName: 'ERIK' }).join('\n') }), ['mrz_matches_name']],
       ]
       for (const [data, failed] of cases) {
         const body = await checked(data)

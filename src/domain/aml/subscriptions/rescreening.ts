@@ -138,9 +138,7 @@ export const createRescreening = (deps: RescreeningDeps) => {
     const { name, ...rest } = subjectOf(record)
     // By an identifier somebody is found whose name, taken by an earlier version, is compared no more.
     const subject = isComparable(record.name) ? { name, ...rest } : rest
-    const resultOf = (await mayMatch(subject))
-      ? await snapshot.screening.screen(subject, among)
-      : undefined
+    const resultOf = (await mayMatch(subject)) ? await snapshot.screening.screen(subject, among) : undefined
     const prepared =
       resultOf === undefined
         ? []

@@ -148,7 +148,12 @@ export const createSubscriptions = (deps: SubscriptionsDeps) => {
     const isBehind = last !== undefined && last.lists_version > snapshot.number
     const ended: Stale[] = [
       ...found.filter(isOver).map((finding): Stale => ({ finding, reason: 'subject_changed' })),
-      ...(isBehind ? [] : staleOf(snapshot, found.filter((one) => !isOver(one)))),
+      ...(isBehind
+        ? []
+        : staleOf(
+            snapshot,
+            found.filter((one) => !isOver(one)),
+          )),
     ]
     return (tx) => {
       if (isOvertaken(tx, person, revision) || !held.hold(tx)) return undefined
