@@ -230,6 +230,9 @@ export const createChecking = (deps: CheckingDeps) => {
     const row = await store.findProofByDigest(database, caller.organisation, [digest])
     const statement = row && findStatement(row.circuit_id)
     if (!row || !statement) return { faults: ['PROOF_UNKNOWN'] }
+    // Of a version of its circuit that was replaced, whose signals have other names.
+    if (row.public_signals.length !== statement.circuit.publicNames.length)
+      return { faults: ['SIGNAL_COUNT'] }
     const weighed = await weigh(caller, row.public_signals, statement, toRecord(row), undefined, room)
     const member = { ...weighed, proofId: row.id }
     const faults = weighed.reasonCodes.filter((reason) => reason !== 'NOW_OUT_OF_RANGE')

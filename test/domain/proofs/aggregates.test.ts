@@ -1,8 +1,10 @@
 /** Aggregates: no fresher than the proofs that they stand for, and spent with all of them or not at all. */
 import { expect } from 'chai'
+import { consentVerification } from '../../../src/circuits/mappers/consent_verification.ts'
 import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
 import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
+import { consentRoutesOf } from '../../support/domain/consents.ts'
 import { kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
   ADULT,
@@ -216,6 +218,26 @@ describe('aggregates of proofs', function () {
       .where({ id: ids[1] })
       .update({ public_signals: JSON.stringify(members[0]?.public_signals) })
     expect(await reasons(made)).to.include('MEMBER_1_SIGNALS_MISMATCH')
+  })
+
+  it('are not verified where a member is of a version of its circuit that was replaced', async () => {
+    const { consentId } = await consentRoutesOf(app, key).logged({ subjectId: 'user-1' })
+    const inputs = { consentId, purpose: 'newsletter' }
+    const member = await generated(app, key, { circuit_id: 'consent_verification', inputs })
+    const made = await aggregate([await proofOf(), member])
+    // Version 1 told neither status nor issuer.
+    const names = consentVerification.publicNames
+    const former = member.public_signals.filter(
+      (_, i) => !['disclosedStatus', 'organisation', 'disclose'].includes(names[i] ?? ''),
+    )
+    expect(former).to.have.length(10)
+    await app.services.database
+      .knex('proofs')
+      .where({ id: member.proof_id })
+      .update({ public_signals: JSON.stringify(former) })
+    expect(await reasons(made)).to.deep.equal(['MEMBER_1_SIGNAL_COUNT'])
+    const { status, body } = await consume(made)
+    expect([status, body.verified, body.consumed]).to.deep.equal([200, false, false])
   })
 
   it('are not spent where a member says not who acts, also inside of another aggregate', async () => {
