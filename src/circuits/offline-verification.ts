@@ -55,7 +55,7 @@ export interface VerifyOptions {
   readonly issuers: readonly string[]
   /**
    * At least `audience`, `purpose`, `nonce` and `organisation` (the asker's, `org` of the context), unless there is a challenge.
-   * `status: "not_required"` accepts that revocation can't be seen, where a challenge doesn't ask for it; with `max_age_seconds`, `now` may lie back so far.
+   * `status: "not_required"` accepts of kyc that revocation can't be seen, where a challenge doesn't ask for it; with `max_age_seconds`, `now` may lie back so far.
    */
   readonly expect?: Expectation
   /** The `context` of one's own challenge, which it must answer. */

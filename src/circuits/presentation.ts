@@ -15,6 +15,7 @@ import {
 } from '../rules/encode.ts'
 import { type Expectation, type ExpectationReason, unexpected } from '../rules/expectation.ts'
 import { findCircuit } from './catalogue.ts'
+import { kyc } from './mappers/kyc.ts'
 import { proofFacts } from './proof-facts.ts'
 
 /** A proof whose pairing holds, with what it is said to be made for. */
@@ -81,9 +82,14 @@ const isBoundTo = (proof: Presentation, context: ProofContext): boolean =>
 const asksForStatus = ({ statement }: ProofContext): boolean =>
   !(isObject(statement) && statement.disclose === '0')
 
-/** What is expected can ask for more than the challenge, never for less. */
-const isStatusRequired = ({ challenge, expect }: AskedBefore): boolean =>
-  expect?.status === 'required' || (challenge ? asksForStatus(challenge) : expect?.status !== 'not_required')
+/**
+ * What is expected can ask for more than the challenge, never for less. Only of kyc can it be done without: a token or a consent is spent
+ * by its status, so that one which hides it could be shown again and again.
+ */
+const isStatusRequired = ({ circuitId }: Presentation, { challenge, expect }: AskedBefore): boolean =>
+  circuitId !== kyc.id ||
+  expect?.status === 'required' ||
+  (challenge ? asksForStatus(challenge) : expect?.status !== 'not_required')
 
 const differing = (
   proof: Presentation,
@@ -113,7 +119,7 @@ export const presentationReasons = (
   const { challenge, issuers } = asked
   if (challenge !== undefined && !isBoundTo(proof, challenge)) return ['CHALLENGE_MISMATCH']
   if (!isBoundTo(proof, proof.context)) return ['CONTEXT_MISMATCH']
-  const isUndisclosed = signalOf(proof, 'disclose') === '0' && isStatusRequired(asked)
+  const isUndisclosed = signalOf(proof, 'disclose') === '0' && isStatusRequired(proof, asked)
   return [
     // What is undisclosed differs from any status, and is told once.
     ...differing(proof, asked, now).filter((reason) => !(isUndisclosed && reason === 'EXPECTATION_STATUS')),

@@ -343,23 +343,33 @@ describe('a proof made elsewhere, verified offline', function () {
     expect(await reasonsOf({ ...good, circuit_id: 'yesno' })).to.deep.equal(['SIGNAL_COUNT'])
   })
 
-  it('of a token is for its audience', async () => {
+  /** A proof of a token, and the key that it is verified with. */
+  const proveToken = async ({ audience = 0n, disclose = true }): Promise<PresentedProof> => {
     const made = await createProving(
       tokenValidation as Circuit<string, TokenValidationValues>,
       artifacts.token_validation,
     )
-    const proofFor = async (audience: bigint): Promise<PresentedProof> => {
-      const values = tokenValidationValues({ now: BigInt(SECONDS), audience })
-      const statement = { audience: String(audience), disclose: '1', purpose: 'age' }
-      const context = { aud: AUD, org: ASKER, circuit: 'token_validation', statement, nonce: 'n-1' }
-      const { proof, publicSignals } = await made.prove({ ...values, ctx: contextElement(context) })
-      return { proof, public_signals: publicSignals, context }
-    }
-    const asked = { keys: { ...keys, circuit: artifacts.token_validation.verificationKey } }
-    expect(await reasonsOf(await proofFor(h248(AUD)), asked)).to.deep.equal([])
-    expect(await reasonsOf(await proofFor(0n), asked)).to.deep.equal([])
-    expect(await reasonsOf(await proofFor(h248('https://other.example')), asked)).to.deep.equal([
-      'EXPECTATION_AUDIENCE',
-    ])
+    const values = tokenValidationValues({ now: BigInt(SECONDS), audience, disclose })
+    const statement = { audience: String(audience), disclose: disclose ? '1' : '0', purpose: 'age' }
+    const context = { aud: AUD, org: ASKER, circuit: 'token_validation', statement, nonce: 'n-1' }
+    const { proof, publicSignals } = await made.prove({ ...values, ctx: contextElement(context) })
+    return { proof, public_signals: publicSignals, context }
+  }
+  const ofToken = { keys: { ...keys, circuit: artifacts.token_validation.verificationKey } }
+
+  it('of a token is for its audience', async () => {
+    for (const audience of [h248(AUD), 0n])
+      expect(await reasonsOf(await proveToken({ audience }), ofToken)).to.deep.equal([])
+    const other = await proveToken({ audience: h248('https://other.example') })
+    expect(await reasonsOf(other, ofToken)).to.deep.equal(['EXPECTATION_AUDIENCE'])
+  })
+
+  it('of a token tells its status, whatever was asked, since it is used up by that', async () => {
+    const hidden = await proveToken({ disclose: false })
+    const waived = { expect: { ...expected, status: 'not_required' } }
+    for (const asked of [waived, { ...waived, challenge: hidden.context }])
+      expect(await reasonsOf(hidden, { ...ofToken, ...asked })).to.deep.equal(['STATUS_UNDISCLOSED'])
+    const { uses } = await verifyProof(await proveToken({}), options({ ...ofToken, ...waived }))
+    expect(uses).to.deep.equal(['nonce/n-1', `token_validation/${STATUS}`])
   })
 })
