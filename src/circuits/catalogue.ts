@@ -34,3 +34,13 @@ export const CIRCUITS: readonly Circuit<CircuitId>[] = catalogue
 /** @returns the circuit of this id, or undefined where there is none */
 export const findCircuit = (id: string): Circuit<CircuitId> | undefined =>
   CIRCUITS.find((circuit) => circuit.id === id)
+
+/**
+ * The circuit that names these public signals.
+ * @returns undefined also where it has another number of them: those of a version that was replaced have other names
+ */
+export const circuitOf = (
+  id: string | undefined,
+  publicSignals: readonly unknown[],
+): Circuit<CircuitId> | undefined =>
+  CIRCUITS.find((circuit) => circuit.id === id && circuit.publicNames.length === publicSignals.length)

@@ -9,7 +9,7 @@ import {
   scopeElement,
 } from '../rules/encode.ts'
 import type { Facts } from '../rules/expectation.ts'
-import { findCircuit } from './catalogue.ts'
+import { circuitOf } from './catalogue.ts'
 import type { Circuit } from './circuit.ts'
 
 /** What circuits call the signal that is 1 for YES and 0 for NO. */
@@ -104,7 +104,7 @@ export const proofFacts = ({
   purpose,
   createdAt,
 }: ProofToCompare): Facts => {
-  const circuit = findCircuit(circuitId)
+  const circuit = circuitOf(circuitId, publicSignals)
   const names = circuit?.publicNames ?? []
   const signal = (name: string) => publicSignals[names.indexOf(name)]
   const isBound =

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { examine, type Flags, type Report } from '../../src/bin/proofs/verify-proof.ts'
-import { encodeZk1 } from '../../src/protocol/zk1.ts'
+import { encodeZk1, proofDigest } from '../../src/protocol/zk1.ts'
 import { sharedApp } from '../support/app.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
 import { ok } from '../support/client.ts'
@@ -13,6 +13,7 @@ import { startCommand } from '../support/programs.ts'
 import { pointOutsideOfSubgroup, rerandomise } from '../support/reference/groth16.ts'
 import { rejection } from '../support/rejection.ts'
 import { temporaryDirectories } from '../support/servers/directory.ts'
+import { formerProofs } from '../support/upgrade/former-proofs.ts'
 import { verified } from '../support/verification.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -238,6 +239,26 @@ describe('npx assay verify-proof', function () {
   it('verifies with the keys of another ceremony', async () => {
     const circuitsDir = join(ROOT, 'circuits/keys')
     expect(await read(answer, { circuitsDir })).to.deep.include({ holds: true, key: circuitsDir })
+  })
+
+  it('verifies a proof of a version that was replaced, and takes none of its signals for one of today', async () => {
+    const key = join(ROOT, 'circuits/keys/kyc@1.0.0.vkey.json')
+    const { proof, public_signals } = formerProofs().kyc
+    const { aud, org } = answer.context
+    const context = { aud, org, circuit: 'kyc', statement: {}, nonce: 'n-1' }
+    const former = {
+      ...{ circuit_id: 'kyc', proof, public_signals, context },
+      digest: proofDigest('kyc', public_signals),
+    }
+    const { holds, reasons, says, publicSignals, notChecked } = await read(former, { key })
+    expect([holds, reasons, says]).to.deep.equal([true, [], null])
+    expect(publicSignals).to.deep.equal(public_signals)
+    expect(notChecked).to.include('that the proof binds the context in the file')
+    expect(notChecked[0]).to.contain('its version, is not known here')
+    // Where the level is today, it had a country.
+    const level = await read(former, { key, expect: '{"min_level":"enhanced"}' })
+    expect(level.reasons).to.deep.equal(['EXPECTATION_MIN_LEVEL'])
+    expect(await refusal(former)).to.equal('SIGNAL_COUNT false')
   })
 
   it('says how the key was made, where that is recorded', async () => {

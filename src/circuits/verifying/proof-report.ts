@@ -4,7 +4,7 @@
  */
 import { proofDigest } from '../../protocol/zk1.ts'
 import { contextElement, isContext } from '../../rules/encode.ts'
-import { findCircuit } from '../catalogue.ts'
+import { circuitOf } from '../catalogue.ts'
 import { DECISION_SIGNALS, needsContext } from '../proof-facts.ts'
 import { type ProofRefusal, type VerificationKey, verifyPairing } from '../verifier.ts'
 import type { ProofFile } from './proof-file.ts'
@@ -26,7 +26,7 @@ const compare = (
   circuitId: string,
   now: number,
 ): { reasons: ProofReason[]; checked: string[] } => {
-  const circuit = findCircuit(circuitId)
+  const circuit = circuitOf(circuitId, publicSignals)
   const names = circuit?.publicNames ?? []
   const signal = (name: string) => publicSignals[names.indexOf(name)]
   const reasons: ProofReason[] = []
@@ -64,13 +64,13 @@ const compare = (
 type Stated = { readonly rules_hash?: unknown; readonly policy_verdict?: unknown }
 
 const shownBy = ({ publicSignals }: ProofFile, circuitId: string | undefined): string | undefined => {
-  const names = (circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames) ?? []
+  const names = circuitOf(circuitId, publicSignals)?.publicNames ?? []
   return DECISION_SIGNALS.flatMap((name) => publicSignals[names.indexOf(name)] ?? [])[0]
 }
 
 /** What the file would have to tell before a YES of the circuit is one. */
-const untold = ({ context }: ProofFile, circuitId: string | undefined): string => {
-  const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
+const untold = ({ context, publicSignals }: ProofFile, circuitId: string | undefined): string => {
+  const circuit = circuitOf(circuitId, publicSignals)
   if (circuit === undefined || !needsContext(circuit) || (context !== undefined && isContext(context)))
     return ''
   if (!circuit.selfAsserted) return ', unless a policy said NO: the file does not tell'
@@ -102,18 +102,25 @@ const meaningOf = (file: ProofFile, circuitId: string | undefined): string | nul
 type Signals = Readonly<Record<string, string>> | readonly string[]
 
 const named = (circuitId: string | undefined, publicSignals: readonly string[]): Signals => {
-  const names = circuitId === undefined ? undefined : findCircuit(circuitId)?.publicNames
-  if (names?.length !== publicSignals.length) return publicSignals
+  const names = circuitOf(circuitId, publicSignals)?.publicNames
+  if (names === undefined) return publicSignals
   return Object.fromEntries(names.map((name, i) => [name, publicSignals[i] ?? '']))
+}
+
+const bindingLeft = (context: ProofFile['context'], isKnown: boolean): string => {
+  if (context === undefined) return 'what ctx binds: the file does not tell'
+  return isKnown
+    ? 'who asked: that context is what you asked for'
+    : 'that the proof binds the context in the file'
 }
 
 /** @param isIssued whether it is verified as one that somebody else made, of something issued */
 export const notChecked = (
   circuitId: string | undefined,
-  { isSigned, context }: ProofFile,
+  { isSigned, context, publicSignals }: ProofFile,
   isIssued: boolean,
 ): string[] => {
-  const circuit = circuitId === undefined ? undefined : findCircuit(circuitId)
+  const circuit = circuitOf(circuitId, publicSignals)
   if (isIssued)
     return [
       'that nobody had somebody else answer: a question can be relayed',
@@ -121,10 +128,10 @@ export const notChecked = (
       ...(isSigned ? ['the signature in the file'] : []),
     ]
   return [
-    ...(circuit?.checks ?? ['what the public signals mean: the circuit is not known here']),
-    ...(context === undefined
-      ? ['what ctx binds: the file does not tell']
-      : ['who asked: that context is what you asked for']),
+    ...(circuit?.checks ?? [
+      'what the public signals mean, and the decision: the circuit, or its version, is not known here',
+    ]),
+    bindingLeft(context, circuit !== undefined),
     ...(isSigned ? ['the signature in the file'] : []),
     'that the service knows the proof, and that nobody spent or revoked it: ask POST /v1/proofs/verify',
   ]

@@ -1,5 +1,5 @@
 /** Checks a proof in the browser: what it shows by itself, and whether that is what it is listed as. @module */
-import { findCircuit } from '../../../circuits/catalogue.ts'
+import { circuitOf } from '../../../circuits/catalogue.ts'
 import { proofFacts } from '../../../circuits/proof-facts.ts'
 import { readVerificationKey, verifyPairing } from '../../../circuits/verifier.ts'
 import type { KnownProof } from '../../../domain/proofs/schemas-list.ts'
@@ -56,7 +56,7 @@ const decisionOf = ({ decision }: KnownProof, shown: 0 | 1 | null): Finding => {
 /** @throws UnreachableError when the key can't be had */
 export const examineProof = async (proof: KnownProof): Promise<Shown> => {
   const { circuitId, publicSignals, context, digest, merkleIndex } = proof
-  const circuit = findCircuit(circuitId)
+  const circuit = circuitOf(circuitId, publicSignals)
   const facts = proofFacts({ circuitId, publicSignals, context })
   const isBound = facts.statement !== null
   return {
