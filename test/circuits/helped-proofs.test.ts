@@ -264,14 +264,14 @@ describe('threads that help', function () {
     await eventually('idleness', () => pool.running() === 0)
   })
 
-  it('leave who waits no longer than the sum that they are at', async () => {
-    const { pool, prover } = start(2)
-    await Promise.all([prove(prover), prove(prover)])
-    const order: string[] = []
-    const long = prover.prove('kyc', GOOD_INPUTS.kyc, 'paying', 'org_1').then(() => order.push('kyc'))
+  it('are told as soon as others wait for them', async () => {
+    const program = join(import.meta.dirname, '../support/programs/helps-until-told.js')
+    const { pool, prover } = start(2, program)
+    const helped = prove(prover)
     await eventually('help', () => pool.running() === 2)
-    await Promise.all([long, prove(prover).then(() => order.push('simple_yesno'))])
-    expect(order).to.have.members(['kyc', 'simple_yesno'])
+    const waiting = prover.prove('kyc', GOOD_INPUTS.kyc, 'paying', 'org_1')
+    expect((await helped).publicSignals).to.deep.equal(['told'])
+    expect((await waiting).publicSignals).to.deep.equal(['alone'])
   })
 
   it('may die: the proof is made without them', async () => {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { createCore } from '../../src/core/index.ts'
+import { createCore, type StoredPayment } from '../../src/core/index.ts'
 import { CORES, hex, memoryAfter, vectors } from '../support/circuits/core-builds.ts'
 import { midstate } from '../support/reference/hmac.ts'
 
@@ -62,9 +62,10 @@ describe('HMAC keys', () => {
 
   it('leave nothing of a midstate that was passed or loaded, once it is used or disposed of', () => {
     const midstate = createCore().hmacMidstate('vk_secret_that_must_not_linger')
+    const { vectors: payments } = vectors('payment-proof') as { vectors: StoredPayment[] }
     const after = memoryAfter((core) => {
       core.hmac(midstate, 'message')
-      core.verifyBatch(midstate, [])
+      expect(core.verifyBatch(midstate, payments)).to.have.length(payments.length)
       const loaded = core.loadMidstate(midstate)
       loaded.dispose()
     })
@@ -72,6 +73,9 @@ describe('HMAC keys', () => {
     for (const state of [Buffer.from(midstate), Buffer.from(midstate).swap32()]) {
       for (const half of [state.subarray(0, 16), state.subarray(32, 48)])
         expect(after.includes(half)).to.equal(false)
+      // Four payments at a time have each of its words four times.
+      for (let at = 0; at < state.length; at += 4)
+        expect(after.includes(Buffer.alloc(16, state.subarray(at, at + 4))), `${at}`).to.equal(false)
     }
   })
 
