@@ -18,6 +18,7 @@ import { createFollower } from '../follower.ts'
 import type { Ledger } from '../ledger.ts'
 import { logOrganisation } from '../logs.ts'
 import { type PoseidonLeafRow, type PoseidonRootRow, poseidonLeaves, poseidonRoots } from '../tables.ts'
+import { splitHashes } from './merkle.ts'
 import {
   createShards,
   ELEMENT_BYTES,
@@ -121,6 +122,10 @@ interface Deps {
   readonly pollMs?: number
 }
 
+/** One row for all of them: to read as many rows would keep the event loop busy for longer than anybody shall wait. */
+const LEAVES = `SELECT string_agg(leaf, ''::bytea ORDER BY position) AS leaves FROM poseidon_leaves
+  WHERE log = $1 AND position >= $2 AND position < $3`
+
 const logging =
   (number: number, shard: number, size: number, root: Uint8Array): Decide<null> =>
   (tx) => {
@@ -163,13 +168,12 @@ export const createPoseidonLog = ({
 
   const readLeaves = async (shard: number, from: number, to: number): Promise<Uint8Array[]> => {
     const first = shard * SHARD_LEAVES
-    const rows: Pick<PoseidonLeafRow, 'leaf'>[] = await knex<PoseidonLeafRow>('poseidon_leaves')
-      .where({ log: ofLog })
-      .where('position', '>=', first + from)
-      .where('position', '<', first + to)
-      .orderBy('position')
-      .select('leaf')
-    return rows.map(({ leaf }) => leaf)
+    const { rows } = await database.query<{ leaves: Uint8Array | null }>(LEAVES, [
+      ofLog,
+      first + from,
+      first + to,
+    ])
+    return splitHashes(rows[0]?.leaves ?? new Uint8Array())
   }
 
   /**
