@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** Longest piece, in milliseconds. */
-const PIECE_MS = 3
+const PIECE_MS = 2
 
 /** @returns to be called after each step; resolves at once, or after others had their turn */
 export const createBreather = (): (() => Promise<void> | undefined) => {
