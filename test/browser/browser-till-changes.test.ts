@@ -167,7 +167,16 @@ describe('the till in Chromium, when things change behind what it shows', functi
     shop.link.cut(true)
     await page.reload()
     await page.click('summary:text("Recover what can be read")')
+    await page.evaluate(() => {
+      const { request } = LockManager.prototype
+      LockManager.prototype.request = async function (this: LockManager, ...args: unknown[]) {
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        return Reflect.apply(request, this, args)
+      } as typeof request
+    })
     await page.click('button:text("Keep what can be read, and go on")')
+    // It can't be pressed again meanwhile.
+    await page.waitForSelector('[role="status"]:text("Opening…")', { timeout: 400 })
     await offline(page)
     expect(await page.innerText('.notice'))
       .to.include('no payment of the list is missing')

@@ -14,6 +14,11 @@ import { bookedCount, enter, offline, online, type Shop, startShop, take } from 
 /** jsqr names its own type of module wrongly. */
 const readQr = readQrCode as unknown as typeof readQrCode.default
 
+/** What a page got of the camera. */
+interface Filmed {
+  readonly stream?: MediaStream
+}
+
 /** Below the time after which a till goes on without the service. */
 const SLOW_MS = 800
 
@@ -137,6 +142,19 @@ describe('the till and its device in Chromium', function () {
     }
   }
 
+  it('lets nobody choose another till while the service is asked about one', async () => {
+    const [context, terminal] = await Promise.all([shop.device(), shop.terminal()])
+    const page = await context.newPage()
+    await page.goto(shop.addressOf(terminal))
+    shop.link.delayMs = SLOW_MS
+    await page.click('button:has-text("Become Till 1")')
+    await page.waitForSelector('text=Asking the service…')
+    await page.locator('button:text("Another one")').evaluate((button) => (button as HTMLElement).click())
+    expect(await page.isVisible('#pairing-code')).to.equal(false)
+    shop.link.delayMs = 0
+    await online(page)
+  })
+
   it('offers a new version, and uses it when somebody says so, with what waits', async () => {
     const { link } = shop
     const { page } = await shop.paired()
@@ -185,6 +203,58 @@ describe('the till and its device in Chromium', function () {
       await bookedCount(shop, 1)
       await page.click('button:text("Next payment")')
       await page.waitForFunction(() => document.title === 'The new till')
+    })
+  })
+
+  it('lets a payment be typed to its end before a new version that another window began is used', async () => {
+    const { link } = shop
+    const { page, context } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    const second = await context.newPage()
+    await second.goto(`${link.url}/terminal`)
+    const elsewhere = 'h1:text("Open in another window")'
+    await second.waitForSelector(elsewhere)
+    await updated(async () => {
+      await second.evaluate(async () => (await navigator.serviceWorker.ready).update())
+      for (const window of [page, second])
+        await window.waitForSelector('text=A new version of the till is ready.')
+      await enter(page, '25', 'tok_1')
+      let loads = 0
+      page.on('load', () => loads++)
+      await second.click('button:text("Use it now")')
+      await second.waitForFunction(() => document.title === 'The new till')
+      await second.waitForSelector(elsewhere)
+      await page.click('.keypad button:text-is("0")')
+      expect(await page.innerText('output.sum')).to.equal('£2.50')
+      expect(await page.inputValue('[name="cardToken"]')).to.equal('tok_1')
+      expect(loads).to.equal(0)
+      await page.fill('[name="cardToken"]', '')
+      for (let digits = 0; digits < 3; digits++) await page.click('[aria-label="Delete the last digit"]')
+      await page.waitForFunction(() => document.title === 'The new till')
+    })
+  })
+
+  it('lets go of the camera where what reads its pictures can’t be had', async () => {
+    const context = await shop.device()
+    await context.grantPermissions(['camera'], { origin: shop.app.url })
+    await context.route(/\/assets\/jsQR/, (route) => route.abort())
+    await context.addInitScript(() => {
+      // A blank page has no camera.
+      if (location.protocol !== 'http:') return
+      const { getUserMedia } = MediaDevices.prototype
+      MediaDevices.prototype.getUserMedia = async function (...args) {
+        const stream = await getUserMedia.apply(this, args)
+        Object.assign(globalThis, { stream })
+        return stream
+      }
+    })
+    const page = await context.newPage()
+    await page.goto(`${shop.app.url}/verify`)
+    await page.click('button:text("Scan a QR code")')
+    await page.waitForSelector('text=The camera can’t be used')
+    await page.waitForFunction(() => {
+      const { stream } = globalThis as unknown as Filmed
+      return stream?.getTracks().every(({ readyState }) => readyState === 'ended')
     })
   })
 

@@ -133,6 +133,46 @@ describe('the till in Chromium, when the storage of the browser fails', function
     expect(await page.$$('[role="alert"]:has-text("could not be kept")')).to.deep.equal([])
   })
 
+  it('lists all payments of a shift little by little, and says which of a long one it can’t count', async () => {
+    const { page, terminal } = await shop.paired()
+    await page.evaluate(
+      (terminalId) =>
+        new Promise<void>((resolve, reject) => {
+          const opening = indexedDB.open('assay-till')
+          opening.onsuccess = () => {
+            const change = opening.result.transaction('sales', 'readwrite')
+            const sale = { terminalId, amount: 1, currency: 'GBP', at: Date.now(), state: 'booked' }
+            for (let payment = 0; payment < 4999; payment++)
+              change.objectStore('sales').put({ ...sale, transactionId: `txn_${payment}` })
+            change.onerror = reject
+            change.oncomplete = () => {
+              opening.result.close()
+              resolve()
+            }
+          }
+        }),
+      terminal.terminalId,
+    )
+    await page.reload()
+    await online(page)
+    await showView(page, 'Payments')
+    await page.waitForSelector('.report:has-text("£4,999.00")')
+    expect(await page.innerText('.report')).to.not.include('not counted')
+    expect(await page.locator('.sales > li').count()).to.equal(50)
+    await page.click('button:text("Show more")')
+    await page.waitForFunction(() => document.querySelectorAll('.sales > li').length === 100)
+    expect(await page.innerText('main')).to.not.include('The console lists all')
+
+    await showView(page, 'Sell')
+    await take(page, '200', 'tok_1')
+    await showView(page, 'Payments')
+    await page.waitForSelector('.report:has-text("£5,001.00")')
+    expect(await page.innerText('.report'))
+      .to.include('Older ones of this shift are not counted')
+      .and.include('its last 5,000 payments')
+    await expectUsable(page, 'a shift of more payments than the device lists')
+  })
+
   it('keeps the focus where what had it makes way: at what took its place, else at the heading', async () => {
     const { page } = await shop.paired()
     await page.check('.switch input')

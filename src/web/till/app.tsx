@@ -4,7 +4,7 @@ import { type ComponentType, render } from 'preact'
 import { keepFocus } from '../elements.ts'
 import { Pair, watchAddress } from './pair.tsx'
 import { Payments } from './payments.tsx'
-import { money } from './report.ts'
+import { sumsText } from './report.ts'
 import { Sell } from './sell.tsx'
 import { SettingsPage } from './settings.tsx'
 import { Recovered, Stuck } from './stuck.tsx'
@@ -45,10 +45,7 @@ const Bar = () => {
         <span class="state" data-tone={online ? 'good' : 'warn'}>
           {online ? 'Online' : offNetwork.value ? 'Airplane mode' : 'Offline'}
         </span>{' '}
-        {count > 0 &&
-          `${count} waiting, ${Object.entries(sums)
-            .map(([currency, sum]) => money(Number(sum), currency))
-            .join(', ')}`}
+        {count > 0 && `${count} waiting, ${sumsText(sums)}`}
         {refused > 0 && <strong> {refused} refused later</strong>}
         {undecided.value.length > 0 && <strong> {undecided.value.length} not known</strong>}
       </p>

@@ -63,6 +63,10 @@ export const Pair = () => {
       busy.value = false
     }
   }
+  const another = (): void => {
+    // What is being asked for would be the till all the same.
+    if (!busy.value) found.value = undefined
+  }
   return (
     <>
       <h1>Make this device a till</h1>
@@ -115,7 +119,7 @@ export const Pair = () => {
             <button type="button" aria-disabled={busy.value} onClick={run}>
               {busy.value ? 'Asking the service…' : `Become ${found.value.label}`}
             </button>
-            <button type="button" class="plain" onClick={() => (found.value = undefined)}>
+            <button type="button" class="plain" aria-disabled={busy.value} onClick={another}>
               Another one
             </button>
           </p>

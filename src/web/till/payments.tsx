@@ -4,10 +4,11 @@ import { useRef } from 'preact/hooks'
 import { systemClock } from '../../clock.ts'
 import { printAround } from './printing.ts'
 import { Receipt, Time } from './receipt.tsx'
-import type { Sale } from './records.ts'
-import { money, STATE_WORDS, totalsOf } from './report.ts'
+import { MAX_LISTED, type Sale } from './records.ts'
+import { money, STATE_WORDS, sumsText, totalsOf } from './report.ts'
 import { ASK_AGAIN } from './sell.tsx'
 import {
+  isShiftCut,
   paired,
   pending,
   sales,
@@ -23,13 +24,31 @@ import {
 /** As a `ref`: has the focus once it is there. */
 const takeFocus = (element: HTMLElement | null): void => element?.focus()
 
-/** Newer ones first; the report counts all of them. */
-const SHOWN = 50
+/** Something that is asked once more before it is done. The focus goes to the answer that changes nothing, and back to the question. */
+const useQuestion = () => {
+  const isAsked = useSignal(false)
+  const wasAsked = useRef(false)
+  return {
+    isAsked: isAsked.value,
+    ask(): void {
+      wasAsked.current = true
+      isAsked.value = true
+    },
+    end(): void {
+      isAsked.value = false
+    },
+    /** Of the button that asks. */
+    backRef: wasAsked.current ? takeFocus : undefined,
+  }
+}
+
+/** Newer ones first, so many more each time; the report counts all of them. */
+const SHOWN_AT_ONCE = 50
 
 const Waiting = () => {
   const { count, sums } = pending.value
   const busy = useSignal(false)
-  if (count === 0) return <p>Nothing waits: the service has everything that this till took.</p>
+  if (count === 0) return <p>Nothing waits for upload.</p>
   const uploadNow = async (): Promise<void> => {
     busy.value = true
     await upload()
@@ -38,11 +57,7 @@ const Waiting = () => {
   return (
     <>
       <p>
-        {count} {count === 1 ? 'payment waits' : 'payments wait'} for upload:{' '}
-        {Object.entries(sums)
-          .map(([currency, sum]) => money(Number(sum), currency))
-          .join(', ')}
-        .
+        {count} {count === 1 ? 'payment waits' : 'payments wait'} for upload: {sumsText(sums)}.
       </p>
       {status.value?.lastError !== undefined && (
         <p class="error" role="alert">
@@ -98,9 +113,7 @@ const Unknown = () =>
 
 const Row = ({ sale }: { readonly sale: Sale }) => {
   const open = useSignal(false)
-  const asked = useSignal(false)
-  /** Whether the button that asks is there again. */
-  const isBack = useRef(false)
+  const { isAsked, ask, end, backRef } = useQuestion()
   const { transactionId } = sale
   const mayVoid = voidable.value.includes(transactionId)
   return (
@@ -120,34 +133,26 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
         >
           Receipt<span class="visually-hidden"> of {transactionId}</span>
         </button>
-        {mayVoid && !asked.value && (
-          <button
-            type="button"
-            class="plain"
-            ref={isBack.current ? takeFocus : undefined}
-            onClick={() => {
-              isBack.current = true
-              asked.value = true
-            }}
-          >
+        {mayVoid && !isAsked && (
+          <button type="button" class="plain" ref={backRef} onClick={ask}>
             Void<span class="visually-hidden"> {transactionId}</span>
           </button>
         )}
       </p>
-      {mayVoid && asked.value && (
+      {mayVoid && isAsked && (
         <p class="actions" role="alert">
           It was not uploaded yet. Void for good?
           <button
             type="button"
             class="danger"
             onClick={() => {
-              asked.value = false
+              end()
               void takeBack(transactionId)
             }}
           >
             Void {money(sale.amount, sale.currency)}
           </button>
-          <button type="button" class="plain" ref={takeFocus} onClick={() => (asked.value = false)}>
+          <button type="button" class="plain" ref={takeFocus} onClick={end}>
             Keep it
           </button>
         </p>
@@ -158,8 +163,7 @@ const Row = ({ sale }: { readonly sale: Sale }) => {
 }
 
 const Shift = () => {
-  const closing = useSignal(false)
-  const isBack = useRef(false)
+  const { isAsked, ask, end, backRef } = useQuestion()
   const totals = totalsOf(sales.value)
   return (
     <section class="report printed" aria-labelledby="shift-title">
@@ -190,39 +194,59 @@ const Shift = () => {
           </tbody>
         </table>
       )}
+      {isShiftCut.value && (
+        <p>
+          <strong>Older ones of this shift are not counted</strong>, if there are any: this device lists its
+          last {MAX_LISTED.toLocaleString()} payments. The console has all that were uploaded.
+        </p>
+      )}
       <p class="actions not-printed">
         <button type="button" class="plain" onClick={(event) => printAround(event.currentTarget)}>
           Print report
         </button>
-        {closing.value ? (
+        {isAsked ? (
           <>
             <button
               type="button"
               onClick={async () => {
                 await set({ shiftSince: systemClock.now() })
-                closing.value = false
+                end()
               }}
             >
               Begin a new shift
             </button>
-            <button type="button" class="plain" ref={takeFocus} onClick={() => (closing.value = false)}>
+            <button type="button" class="plain" ref={takeFocus} onClick={end}>
               Go on with this one
             </button>
           </>
         ) : (
-          <button
-            type="button"
-            class="plain"
-            ref={isBack.current ? takeFocus : undefined}
-            onClick={() => {
-              isBack.current = true
-              closing.value = true
-            }}
-          >
+          <button type="button" class="plain" ref={backRef} onClick={ask}>
             Close shift
           </button>
         )}
       </p>
+    </section>
+  )
+}
+
+const List = () => {
+  const shown = useSignal(SHOWN_AT_ONCE)
+  if (sales.value.length === 0) return null
+  return (
+    <section aria-labelledby="list-title">
+      <h2 id="list-title">Newest first</h2>
+      <ul class="sales">
+        {sales.value.slice(0, shown.value).map((sale) => (
+          <Row key={sale.transactionId} sale={sale} />
+        ))}
+      </ul>
+      {sales.value.length > shown.value && (
+        <p>
+          <button type="button" class="plain" onClick={() => (shown.value += SHOWN_AT_ONCE)}>
+            Show more
+          </button>
+        </p>
+      )}
     </section>
   )
 }
@@ -234,16 +258,6 @@ export const Payments = () => (
     <Unknown />
     <Attention />
     <Shift />
-    {sales.value.length > 0 && (
-      <section aria-labelledby="list-title">
-        <h2 id="list-title">Newest first</h2>
-        <ul class="sales">
-          {sales.value.slice(0, SHOWN).map((sale) => (
-            <Row key={sale.transactionId} sale={sale} />
-          ))}
-        </ul>
-        {sales.value.length > SHOWN && <p>The console lists all of them.</p>}
-      </section>
-    )}
+    <List />
   </>
 )

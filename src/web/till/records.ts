@@ -9,7 +9,7 @@ import type { Pairing } from '../../protocol/terminal-pairing.ts'
 const DATABASE = 'assay-till'
 const VERSION = 1
 /** Older ones make room. The service keeps every payment. */
-const MAX_LISTED = 5000
+export const MAX_LISTED = 5000
 
 /**
  * What became of a payment. `unknown`: it waits no more, and this page was closed before it could hear why. `lost`: it waited, and

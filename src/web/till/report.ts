@@ -21,6 +21,12 @@ export const money = (amount: number, currency: string, locale?: string): string
   }).format(amount)
 }
 
+/** Such as £12.50, €3.00. @param sums by currency, in major units as terminals tell them */
+export const sumsText = (sums: Readonly<Record<string, string>>): string =>
+  Object.entries(sums)
+    .map(([currency, sum]) => money(Number(sum), currency))
+    .join(', ')
+
 export const STATES: readonly State[] = [
   'booked',
   'waiting',

@@ -27,16 +27,18 @@ const look = (video: HTMLVideoElement, found: (text: string) => void, failed: (w
     ended = true
     for (const track of stream?.getTracks() ?? []) track.stop()
   }
+  const openCamera = async (): Promise<MediaStream> => {
+    stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } })
+    // It may be there only once nobody waits for it any more, or what it is read with could not be had.
+    if (ended) end()
+    return stream
+  }
   const run = async (): Promise<void> => {
-    const [{ default: imported }, opened] = await Promise.all([
-      import('jsqr'),
-      navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } }),
-    ])
-    stream = opened
+    const [{ default: imported }, opened] = await Promise.all([import('jsqr'), openCamera()])
     // Types say that the default is the module; what it is depends on who bundles it.
     const jsQR = imported as unknown as typeof imported.default
-    if (ended) return end()
-    video.srcObject = stream
+    if (ended) return
+    video.srcObject = opened
     await video.play()
     const canvas = document.createElement('canvas')
     const context = canvas.getContext('2d', { willReadFrequently: true })

@@ -6,7 +6,7 @@ import { Receipt } from './receipt.tsx'
 import type { State } from './records.ts'
 import { amountOf, MAX_DIGITS, money, NEAR, STATE_WORDS, usedOf } from './report.ts'
 import { hasNfc, readCard, Scan } from './scan.tsx'
-import { type Decision, deciding, decision, next, pay, pending, settings, status } from './till.ts'
+import { type Decision, deciding, decision, entering, next, pay, pending, settings, status } from './till.ts'
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const
 
@@ -216,8 +216,14 @@ const Entry = () => {
   }
   useEffect(() => {
     addEventListener('keydown', typed)
-    return () => removeEventListener('keydown', typed)
+    return () => {
+      removeEventListener('keydown', typed)
+      entering.value = false
+    }
   }, [])
+  useEffect(() => {
+    entering.value = digits.value !== '' || token.value !== ''
+  }, [digits.value, token.value])
   const ready = amount > 0 && token.value !== '' && !deciding.value
   const submit = (event: Event): void => {
     event.preventDefault()

@@ -18,7 +18,7 @@ import {
   type Terminal,
   TerminalError,
 } from '../../terminal/browser.ts'
-import { openRecords, type Records, type Sale, type Settings, type State } from './records.ts'
+import { MAX_LISTED, openRecords, type Records, type Sale, type Settings, type State } from './records.ts'
 
 const DEFAULT_CURRENCY = 'GBP'
 /** Sums that wait, the age of the oldest, and the link are looked at this often. */
@@ -53,11 +53,16 @@ export const pending = signal<Pending>(EMPTY)
 export const undecided = signal<readonly QueuedPayment[]>([])
 export const voidable = signal<readonly string[]>([])
 export const status = signal<Status | undefined>(undefined)
+/** Of this shift. */
 export const sales = signal<readonly Sale[]>([])
+/** Whether all that is listed is of this shift, so that older ones of it may have made room. */
+export const isShiftCut = signal(false)
 export const settings = signal<Settings>({ currency: DEFAULT_CURRENCY, shiftSince: 0 })
 /** The device keeps off the network because somebody wants it so. */
 export const offNetwork = signal(false)
 export const deciding = signal(false)
+/** Whether an amount or a card token stands in the form, and is not taken yet. */
+export const entering = signal(false)
 /** Last one first taken away by `next`. */
 export const decision = signal<Decision | undefined>(undefined)
 /** What went wrong beside payments, in words for people. */
@@ -98,6 +103,7 @@ const refresh = (): void => {
 const readSales = async (): Promise<void> => {
   const since = await records.sales(settings.value.shiftSince)
   sales.value = since.filter(isOwn)
+  isShiftCut.value = since.length >= MAX_LISTED
 }
 
 /** Changes what is listed; that a list can't be written must undo no payment and keep no till closed: the journal has them. */
@@ -234,6 +240,8 @@ const ownSales = async (state: State): Promise<Sale[]> =>
 /** Replaces a damaged journal by what can be read of it; the damaged one is kept. Says what is missing. */
 export const recover = async (): Promise<void> => {
   if (paired.value === undefined) return
+  // Pressed again, it would find the journal in use by itself.
+  phase.value = { state: 'starting' }
   let cardsForgotten = false
   try {
     // That a payment was taken back may be among what can't be read: it must not be uploaded after all.

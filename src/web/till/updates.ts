@@ -2,17 +2,19 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { allowedProgram } from '../programs.ts'
-import { type Decision, deciding, decision } from './till.ts'
+import { type Decision, deciding, decision, entering } from './till.ts'
 import { ACTIVATE, WORKER_PATH } from './worker-path.ts'
 
 /** The version that waits, if one does. */
 export const update = signal<ServiceWorker | undefined>(undefined)
 
-/** What was shown when somebody began the update here: they have read it. */
+/** Whether somebody began the update here, and what was shown then: they have read it, and let go what they had typed. */
+let isBegunHere = false
 let read: Decision | undefined
 
 /** Starts the version that waits, in all windows. */
 export const beginUpdate = (): void => {
+  isBegunHere = true
   read = decision.value
   update.value?.postMessage(ACTIVATE)
 }
@@ -26,12 +28,16 @@ const watch = (worker: ServiceWorker | null): void => {
   worker?.addEventListener('statechange', look)
 }
 
-/** Loads the page again, once no payment is being decided in it and nobody has to read what became of one: another window may have begun the update. */
+/**
+ * Loads the page again, once no payment is being typed or decided in it and nobody has to read what became of one: another window may
+ * have begun the update.
+ */
 const reload = (): void => {
   update.value = undefined
   effect(() => {
     const shown = decision.value?.result
-    if (!deciding.value && (shown === undefined || shown === read?.result)) location.reload()
+    const isTyped = entering.value && !isBegunHere
+    if (!isTyped && !deciding.value && (shown === undefined || shown === read?.result)) location.reload()
   })
 }
 
