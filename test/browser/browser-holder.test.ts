@@ -78,6 +78,14 @@ describe('the holder’s page in Chromium', function () {
     await elsewhere.close()
   })
 
+  it('is locked once it was left, also where the browser keeps the page for whoever comes back', async () => {
+    const page = await open('/credentials')
+    await createHolderOn(page, parties)
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
+    expect(await page.isVisible('#unlock')).to.equal(true)
+    expect(await page.$$('#holders li')).to.deep.equal([])
+  })
+
   it('refuses what is no credential of its own, and says why', async () => {
     const page = await open('/credentials')
     await createHolderOn(page, parties)

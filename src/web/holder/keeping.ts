@@ -132,11 +132,15 @@ export const showKeeping = (wallet: Wallet, changed: () => void): (() => void) =
     changed()
     byId('unlock-passphrase', HTMLInputElement).focus()
   })
-  // Another tab of this page created, added or removed something: what is open here would be written over it.
-  addEventListener('storage', ({ key }) => {
-    if (!wallet.concerns(key)) return
+  const close = (): void => {
     wallet.lock()
     changed()
+  }
+  // Another tab of this page created, added or removed something: what is open here would be written over it.
+  addEventListener('storage', ({ key }) => {
+    if (wallet.concerns(key)) close()
   })
+  // Browsers keep a page that is left, to show it as it was to whoever comes back.
+  addEventListener('pagehide', close)
   return show
 }

@@ -15,6 +15,8 @@ const CIRCUITS: readonly CredentialCircuit[] = ['kyc', 'token_validation', 'cons
 
 interface Opened extends OpenHolder {
   readonly passphrase: string
+  /** As it is kept, as far as this page knows: another one may have changed it since. Undefined: not yet. */
+  readonly text: string | undefined
 }
 
 /** What makes and reads secrets: more than all the rest of the page, so it is fetched when it is used first. @throws WalletError */
@@ -73,11 +75,17 @@ export const createWallet = (storage: Storage) => {
   const textOf = (organisation: string): string | undefined =>
     storage.getItem(PREFIX + organisation) ?? undefined
 
-  const keep = async ({ holder, credentials, passphrase }: Opened): Promise<void> => {
+  /** @throws WalletError rather than write over what another page has kept since */
+  const keep = async ({ holder, credentials, passphrase, text: known }: Opened): Promise<void> => {
+    const { organisation } = holder
     const { exportHolder } = await loadSecrets()
     const text = await exportHolder(holder, passphrase, credentials)
-    storage.setItem(PREFIX + holder.organisation, text)
-    opened.set(holder.organisation, { holder, credentials, passphrase })
+    if (textOf(organisation) !== known)
+      throw new WalletError(
+        'Another window has changed what is kept here since it was unlocked. Load this page again, then do this once more.',
+      )
+    storage.setItem(PREFIX + organisation, text)
+    opened.set(organisation, { holder, credentials, passphrase, text })
   }
 
   const demandFree = (organisation: string): void => {
@@ -100,7 +108,7 @@ export const createWallet = (storage: Storage) => {
         throw new WalletError('An id looks like org_01h2xcejqtf2nbrexx3vqjhp41.')
       demandFree(organisation)
       const { createHolder } = await loadSecrets()
-      await keep({ holder: createHolder({ organisation }), credentials: [], passphrase })
+      await keep({ holder: createHolder({ organisation }), credentials: [], passphrase, text: undefined })
     },
 
     /** Opens what is under a passphrase. @throws WalletError where nothing is; RangeError for one that is too short */
@@ -109,9 +117,10 @@ export const createWallet = (storage: Storage) => {
       let found = 0
       for (const organisation of organisations()) {
         if (opened.has(organisation)) continue
+        const text = textOf(organisation) ?? ''
         try {
-          const { holder, credentials } = await importHolder(textOf(organisation) ?? '', passphrase)
-          opened.set(organisation, { holder, credentials, passphrase })
+          const { holder, credentials } = await importHolder(text, passphrase)
+          opened.set(organisation, { holder, credentials, passphrase, text })
           found += 1
         } catch (error) {
           if (!(error instanceof HolderImportError)) throw error
@@ -133,7 +142,7 @@ export const createWallet = (storage: Storage) => {
       const here = opened.get(holder.organisation)
       if (here?.holder.secret !== holder.secret) {
         demandFree(holder.organisation)
-        return keep({ holder, credentials, passphrase })
+        return keep({ holder, credentials, passphrase, text: undefined })
       }
       return keep({ ...here, credentials: added(here.credentials, credentials) })
     },
