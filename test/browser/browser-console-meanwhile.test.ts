@@ -1,6 +1,7 @@
 /** The console's pages while others change what they show, and where the focus is once what had it is gone. */
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import type { PaymentPage } from '../../src/domain/payments/schemas.ts'
 import type { PodCreated } from '../../src/domain/pods/schemas.ts'
 import { ok } from '../support/client.ts'
 import {
@@ -9,12 +10,14 @@ import {
   eachInFreshBrowser,
   expectUsable,
   fillOn,
+  ownerOf,
   settledOn,
   signInOn,
 } from '../support/console-page.ts'
 import { holdNext } from '../support/contexts.ts'
 import { signIn } from '../support/domain/accounts.ts'
 import { addMember } from '../support/domain/team.ts'
+import { terminalTill } from '../support/domain/tills.ts'
 
 /** Waits until the heading of the page has the focus. */
 const headingHasFocus = (page: Page) =>
@@ -101,6 +104,41 @@ describe('the console’s pages in Chromium, while others change what they show'
     expect(await page.innerText('tbody')).to.include('1 rule')
   })
 
+  it('show how a late payment stands that somebody else decided on since it was shown', async () => {
+    const page = await pages.openSignedIn('/console/payments')
+    const owner = await ownerOf(pages.app, page.account)
+    const till = await terminalTill(pages.app, owner)
+    const stolen = await terminalTill(pages.app, owner)
+    await pages.app.request('DELETE', `/console/api/keys/${stolen.keyId}`, { key: owner.apiKey })
+    await till.sync([stolen.payment({ amountMinor: 990, transactionId: 'txn_late' })])
+    await page.reload()
+    await page.click('td button:has-text("Reject")')
+    const { headers } = await signIn(pages.app, page.account)
+    const { payments } = await ok<PaymentPage>(pages.app, 'GET', '/console/api/payments', { headers })
+    const path = `/console/api/payments/${payments[0]?.paymentId}/accept`
+    await ok(pages.app, 'POST', path, { headers })
+    await fillOn(page, { reason: 'The till was stolen.' }, 'dialog')
+    await page.click('dialog button:text("Reject payment")')
+    await page.waitForSelector('dialog [role="alert"]:has-text("not late")')
+    await page.keyboard.press('Escape')
+    await page.waitForSelector('td >> text=by an operator')
+    expect(await page.innerText('tbody')).to.include('Accepted')
+    expect(await page.isVisible('td button')).to.equal(false)
+  })
+
+  it('know what the operator changed of the organisation once somebody turns to the window', async () => {
+    const page = await pages.openSignedIn('/console/account')
+    await page.waitForSelector('text=Inactive: the free proofs are used')
+    await ok(pages.app, 'PATCH', `/console/api/organisations/${page.account.organisationId}`, {
+      key: pages.app.adminKey,
+      body: { subscription: 'active' },
+    })
+    await page.fill('[name="currentPassword"]', 'half typed')
+    await page.evaluate(() => dispatchEvent(new Event('focus')))
+    await page.waitForSelector('dt:text-is("Subscription") + dd .state:text-is("Active")')
+    expect(await page.inputValue('[name="currentPassword"]')).to.equal('half typed')
+  })
+
   it('say all that is wrong with a field, each with its place in it', async () => {
     const page = await pages.openSignedIn('/console/pods')
     await page.click('summary:text("Create a pod")')
@@ -151,6 +189,15 @@ describe('the console’s pages in Chromium, while others change what they show'
     await pages.context.clearCookies()
     await page.click('.sidebar a:text("API keys")')
     await page.waitForSelector('text=Your session has ended')
+  })
+
+  it('show nothing to whoever comes back to a page that was left before its session ended', async () => {
+    const page = await pages.openSignedIn('/console/team')
+    await pages.context.clearCookies()
+    // As browsers tell a page that they kept as it was.
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
+    await page.waitForSelector('text=Your session has ended')
+    expect(await page.innerText('body')).to.not.include(page.account.email.toLowerCase())
   })
 
   it('sign out once, however often that is pressed', async () => {

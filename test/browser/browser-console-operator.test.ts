@@ -33,6 +33,26 @@ describe('the console’s pages for the operator in Chromium', function () {
     return page
   }
 
+  it('show at once what an operator changes of their own organisation', async () => {
+    const page = await openAsOperator('/console/account')
+    const subscription = () => page.innerText('dt:text-is("Subscription") + dd')
+    expect(await subscription()).to.equal('Active')
+    const { organisationId } = await ok<Me>(pages.app, 'GET', '/console/api/me', { key: pages.app.adminKey })
+    for (const [to, text] of [
+      ['inactive', 'Inactive'],
+      ['active', 'Active'],
+    ] as const) {
+      await page.click('.sidebar a:text("Organisations")')
+      await page.click(`tr:has-text("${organisationId}") button`)
+      await page.selectOption('dialog [name="subscription"]', to)
+      await page.click('dialog button:text("Save")')
+      await page.waitForSelector('dialog', { state: 'detached' })
+      await page.click('.sidebar a:text("Account")')
+      await page.waitForSelector('dt:text-is("Subscription")')
+      expect(await subscription()).to.include(text)
+    }
+  })
+
   it('create organisations, change subscription and limit, find them, and activate their pods', async () => {
     const page = await openAsOperator('/console/organisations')
     await page.click('text=Create an organisation')

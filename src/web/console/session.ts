@@ -36,22 +36,30 @@ export const askWho = async (): Promise<void> => {
   }
 }
 
+/** Reads anew who is signed in, and what they may do. Where nothing is answered, all stays as it was. */
+export const lookAgain = async (): Promise<void> => {
+  const before = session.value
+  if (before.state !== 'in') return
+  const now = await whoIsIn().catch(() => before)
+  // That it has ended is told with the next request: until then what is shown once can be copied.
+  if (now.state !== 'in' || session.value !== before) return
+  if (JSON.stringify(now.me) !== JSON.stringify(before.me)) session.value = now
+}
+
 /**
  * Looks again whenever the window is seen again, or turned to while it stood beside another: there somebody else may have signed in, and
- * what is read would be theirs under the name of who was here. Where nothing is answered, all stays as it was.
+ * what is read would be theirs under the name of who was here. Role and subscription may be others by then, too.
  */
 export const watchWho = (): void => {
-  const look = async (): Promise<void> => {
-    const before = session.value
-    if (document.visibilityState !== 'visible' || before.state !== 'in') return
-    const now = await whoIsIn().catch(() => before)
-    // That it has ended is told with the next request: until then what is shown once can be copied.
-    if (now.state !== 'in' || session.value !== before) return
-    const { email, organisationId } = before.me
-    if (now.me.email !== email || now.me.organisationId !== organisationId) session.value = now
+  const look = (): void => {
+    if (document.visibilityState === 'visible') void lookAgain()
   }
   document.addEventListener('visibilitychange', look)
   addEventListener('focus', look)
+  // A page that somebody comes back to is as it was left: whoever was signed in may have signed out since.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) void askWho()
+  })
 }
 
 /** @throws ServiceError, UnreachableError */

@@ -153,6 +153,7 @@ const Decide = ({ person: { userId, review }, me, done, close }: ActProps) => (
   <FormDialog
     title={`Decide on ${userId}`}
     action="Decide"
+    overtaken={done}
     close={close}
     submit={async (values) => {
       const body = {

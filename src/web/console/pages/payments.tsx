@@ -172,6 +172,7 @@ const Accept = ({ of, done, close }: DecideProps) => (
   <FormDialog
     title={`Accept ${amountText(of)}`}
     action="Accept payment"
+    overtaken={done}
     close={close}
     submit={async () => {
       await ask('POST', `/console/api/payments/${of.paymentId}/accept`)
@@ -190,6 +191,7 @@ const Reject = ({ of, done, close }: DecideProps) => (
     title={`Reject ${amountText(of)}`}
     action="Reject payment"
     danger
+    overtaken={done}
     close={close}
     submit={async (values) => {
       const body = { reason: textIn(values, 'reason') }

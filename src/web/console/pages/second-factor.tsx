@@ -184,7 +184,15 @@ export const SecondFactor = ({ changed }: { changed(): Promise<void> }) => {
         <Loaded of={state}>
           {(value) =>
             value.enabled ? (
-              <On state={value} replaced={show} disabled={again} />
+              <On
+                state={value}
+                replaced={show}
+                disabled={() => {
+                  // They open nothing any more.
+                  setCodes(undefined)
+                  return again()
+                }}
+              />
             ) : (
               <SetUp started={setStarted} />
             )

@@ -1,7 +1,10 @@
 /** Acts that can't be undone: said plainly, and confirmed by typing the name of what they are about. @module */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { ServiceError } from '../service.ts'
 import { Field, FieldError, Form, textIn } from './form.tsx'
+
+const CONFLICT = 409
 
 interface DialogProps {
   readonly title: string
@@ -40,10 +43,20 @@ interface FormDialogProps extends DialogProps {
    * @param closeOwn closes it before that, for what is to have the focus, which nothing behind a window can have
    */
   submit(values: FormData, closeOwn: () => void): Promise<void>
+  /** Somebody else was faster: reads anew what the window is about, so that whoever closes it finds how that stands. */
+  overtaken?(): Promise<void>
 }
 
 /** A form in a window. */
-export const FormDialog = ({ title, action, danger, submit, close, children }: FormDialogProps) => {
+export const FormDialog = ({
+  title,
+  action,
+  danger,
+  submit,
+  overtaken,
+  close,
+  children,
+}: FormDialogProps) => {
   const isOpen = useRef(true)
   /** Another may be open by now. */
   const closeOwn = (): void => {
@@ -61,7 +74,12 @@ export const FormDialog = ({ title, action, danger, submit, close, children }: F
         action={action}
         danger={danger}
         submit={async (values) => {
-          await submit(values, closeOwn)
+          try {
+            await submit(values, closeOwn)
+          } catch (error) {
+            if (error instanceof ServiceError && error.status === CONFLICT) await overtaken?.()
+            throw error
+          }
           closeOwn()
         }}
         beside={
@@ -79,7 +97,7 @@ export const FormDialog = ({ title, action, danger, submit, close, children }: F
 /** As it can be typed by whoever sees it: a page shows blanks of any number and kind, and both forms of an accent, as one. */
 const asShown = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim()
 
-interface ConfirmProps extends DialogProps {
+interface ConfirmProps extends DialogProps, Pick<FormDialogProps, 'overtaken'> {
   /** What has to be typed. */
   readonly name: string
   readonly action: string
@@ -87,11 +105,12 @@ interface ConfirmProps extends DialogProps {
 }
 
 /** `children` say what will happen. */
-export const Confirm = ({ title, name, action, children, run, close }: ConfirmProps) => (
+export const Confirm = ({ title, name, action, children, run, overtaken, close }: ConfirmProps) => (
   <FormDialog
     title={title}
     action={action}
     danger
+    overtaken={overtaken}
     close={close}
     submit={async (values) => {
       if (asShown(textIn(values, 'name')) !== asShown(name))

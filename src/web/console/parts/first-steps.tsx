@@ -102,7 +102,7 @@ const readProgress = async (me: Me) => {
 }
 
 const Steps = ({ me, said, remember }: { readonly me: Me } & ReturnType<typeof useRemembered>) => {
-  const reading = useWork(`first steps of ${me.accountId}`, () => readProgress(me))
+  const reading = useWork(`first steps of ${me.accountId}, ${me.role}`, () => readProgress(me))
   if (reading.value === undefined && reading.problem === undefined) return null
   const { hasKey, newest } = reading.value ?? {}
   const makesKeys = mayChange(me, 'keys')

@@ -131,7 +131,14 @@ const ActDialog = ({ act: { kind, agent }, done, close }: ActProps) => {
   if (kind === 'badge') return <Badge agent={agent} close={close} />
   if (kind === 'revoke')
     return (
-      <Confirm title={`Revoke ${agent.name}`} name={agent.name} action="Revoke agent" close={close} run={run}>
+      <Confirm
+        title={`Revoke ${agent.name}`}
+        name={agent.name}
+        action="Revoke agent"
+        overtaken={done}
+        close={close}
+        run={run}
+      >
         <p>
           Nothing that it signs is accepted any more, on every server at once and for good. Its key can never
           be registered again.
@@ -139,7 +146,13 @@ const ActDialog = ({ act: { kind, agent }, done, close }: ActProps) => {
       </Confirm>
     )
   return (
-    <FormDialog title={`${LABELS[kind]}: ${agent.name}`} action={LABELS[kind]} close={close} submit={run}>
+    <FormDialog
+      title={`${LABELS[kind]}: ${agent.name}`}
+      action={LABELS[kind]}
+      overtaken={done}
+      close={close}
+      submit={run}
+    >
       <p>{TEXTS[kind]}</p>
     </FormDialog>
   )

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { OrganisationCreated, OrganisationPage } from '../../../../domain/accounts/schemas.ts'
 import type { OwnPod } from '../../../../domain/pods/schemas.ts'
+import type { PageProps } from '../../page.ts'
 import { FormDialog } from '../../parts/confirm.tsx'
 import { Filters, queryOf } from '../../parts/filters.tsx'
 import { Field, Form, Select, textIn } from '../../parts/form.tsx'
@@ -11,7 +12,7 @@ import { Main } from '../../parts/main.tsx'
 import { Secrets } from '../../parts/secret.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { number, State, Time } from '../../parts/text.tsx'
-import { ask, change } from '../../session.ts'
+import { ask, change, lookAgain } from '../../session.ts'
 
 const PATH = '/console/api/organisations'
 const FILTERS = ['name', 'subscription'] as const
@@ -176,7 +177,7 @@ const PodState = () => {
   )
 }
 
-export const Organisations = () => {
+export const Organisations = ({ me }: PageProps) => {
   const { query } = useLocation()
   const reading = usePages<OrganisationPage, Organisation>(
     PATH + queryOf(query, FILTERS),
@@ -223,7 +224,16 @@ export const Organisations = () => {
       </Loaded>
       <More of={reading} />
       <PodState />
-      {changing && <Change organisation={changing} done={reading.again} close={() => change(undefined)} />}
+      {changing && (
+        <Change
+          organisation={changing}
+          done={async () => {
+            await reading.again()
+            if (changing.organisationId === me.organisationId) await lookAgain()
+          }}
+          close={() => change(undefined)}
+        />
+      )}
     </Main>
   )
 }

@@ -1,5 +1,5 @@
 /** A policy, edited as JSON, and tried before it is in force. @module */
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { PolicyTried, StoredPolicy } from '../../../../domain/policies/schemas.ts'
 import { mayChange, type PageProps } from '../../page.ts'
 import { Field, FieldError, Form, jsonTextIn, useFound, withTexts } from '../../parts/form.tsx'
@@ -67,9 +67,8 @@ const Tried = ({
   </div>
 )
 
-interface EditProps extends PageProps {
+interface EditProps extends PageProps, Pick<DryRunProps, 'facts'> {
   readonly policy: StoredPolicy
-  readonly isCircuit: boolean
   saved(): Promise<void>
 }
 
@@ -93,26 +92,30 @@ const Standing = ({
   </p>
 )
 
-const DryRun = ({
-  draft,
-  policy,
-  isCircuit,
-}: {
-  draft: string
-  policy: StoredPolicy
-  isCircuit: boolean
-}) => {
+interface DryRunProps {
+  readonly draft: string
+  readonly policyId: string
+  /** What was typed of them stays while a new version is put in force. */
+  readonly facts: { current: string }
+}
+
+const DryRun = ({ draft, policyId, facts }: DryRunProps) => {
   const { found: tried, forget, find } = useFound<PolicyTried>()
   useLayoutEffect(forget, [draft])
   return (
-    <section aria-labelledby="try">
+    <section
+      aria-labelledby="try"
+      onInput={({ target }) => {
+        if (target instanceof HTMLTextAreaElement) facts.current = target.value
+      }}
+    >
       <h2 id="try">Dry run</h2>
       <Form
         action="Try the rules"
         changed={forget}
         submit={async (values) => {
           const json = withTexts({}, { rules: rulesIn(draft, 'facts'), facts: jsonTextIn(values, 'facts') })
-          const path = `/console/api/policies/${policy.policyId}/try`
+          const path = `/console/api/policies/${policyId}/try`
           await placed('facts', () => find(() => ask('POST', path, { json })))
         }}
       >
@@ -122,7 +125,7 @@ const DryRun = ({
           hint="The rules as they stand in the field are asked about them, saved or not."
           rows={12}
           required
-          value={indented(sampleOf(isCircuit, policy.policyId))}
+          value={facts.current}
         />
       </Form>
       <div role="status">{tried && <Tried of={tried} />}</div>
@@ -130,7 +133,7 @@ const DryRun = ({
   )
 }
 
-const Edit = ({ policy, isCircuit, me, saved }: EditProps) => {
+const Edit = ({ policy, facts, me, saved }: EditProps) => {
   const { policyId, version, rules } = policy
   const [draft, setDraft] = useState(indented(rules))
   const mayTry = mayChange(me, 'verify')
@@ -170,7 +173,7 @@ const Edit = ({ policy, isCircuit, me, saved }: EditProps) => {
           </>
         )}
       </section>
-      {mayTry && <DryRun draft={draft} policy={policy} isCircuit={isCircuit} />}
+      {mayTry && <DryRun draft={draft} policyId={policyId} facts={facts} />}
     </>
   )
 }
@@ -188,11 +191,10 @@ const readPolicy = async (policyId: string): Promise<StoredPolicy> => {
 /** One policy: its rules, and what they would decide. */
 export const One = ({ policyId, isCircuit, me }: PageProps & { policyId: string; isCircuit: boolean }) => {
   const reading = useWork(policyId, () => readPolicy(policyId))
+  const facts = useRef(indented(sampleOf(isCircuit, policyId)))
   return (
     <Loaded of={reading}>
-      {(policy) => (
-        <Edit key={policy.version} policy={policy} isCircuit={isCircuit} me={me} saved={reading.again} />
-      )}
+      {(policy) => <Edit key={policy.version} policy={policy} facts={facts} me={me} saved={reading.again} />}
     </Loaded>
   )
 }

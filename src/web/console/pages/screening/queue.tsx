@@ -10,12 +10,10 @@ import { Loaded, More, usePages } from '../../parts/loaded.tsx'
 import { ActButton, Table } from '../../parts/table.tsx'
 import { State, Time, type Tone } from '../../parts/text.tsx'
 import { Who } from '../../parts/who.tsx'
-import { ServiceError } from '../../service.ts'
 import { ask } from '../../session.ts'
 
 const FILTERS = ['status'] as const
 const MAX_REASON_CHARACTERS = 1000
-const CONFLICT = 409
 
 /** Not a status of the route: it asks for none. */
 const ALL = 'all'
@@ -158,15 +156,10 @@ const Decide = ({ finding, me, done, close }: DecideProps) => {
       submit={async (values) => {
         const [verdict, reason] = [textIn(values, 'verdict'), textIn(values, 'reason').trim()]
         const body = { verdict, reason, version: finding.version }
-        try {
-          await ask('POST', `/console/api/findings/${finding.findingId}/decision`, { body })
-        } catch (error) {
-          // Whoever closes the window finds what is to be looked at.
-          if (error instanceof ServiceError && error.status === CONFLICT) await done()
-          throw error
-        }
+        await ask('POST', `/console/api/findings/${finding.findingId}/decision`, { body })
         await done()
       }}
+      overtaken={done}
     >
       <p>
         <Person of={finding} />
