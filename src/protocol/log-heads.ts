@@ -24,6 +24,15 @@ export const logOf = (log: unknown): number | undefined => {
 export const originOfLog = (origin: string, log: number): string =>
   log === 0 ? origin : `${origin}/log/${log}`
 
+/** A log that was begun anew, since entries of it were lost, has the number of its beginning behind the host: `assay.example/2`. */
+const BEGUN_ANEW = /^([^/]+)\/(?:[2-9]|[1-9]\d{1,3})(\/log\/[1-9]\d?)?$/
+
+/** The name that a log had from its first beginning, which follows from the address of its service. @param origin as it is called now */
+export const firstOrigin = (origin: string): string => {
+  const [, host, log = ''] = BEGUN_ANEW.exec(origin) ?? []
+  return host === undefined ? origin : host + log
+}
+
 /** Which log of its service a checkpoint is of, by its first line. */
 export const logOfOrigin = (origin: string): number => Number(ORIGIN_OF_LOG.exec(origin)?.[1] ?? 0)
 

@@ -1,4 +1,5 @@
 /** `assay verify-evidence`: evidence of a real server holds, and whatever is done to it is found. */
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -9,7 +10,10 @@ import { open as openZip, type ZipFile } from 'yauzl'
 import { ZipFile as ZipWriter } from 'yazl'
 import { examine, type Report } from '../../src/bin/evidence/verify-evidence.ts'
 import { nextLink } from '../../src/domain/exports/evidence.ts'
-import { CHAIN_START, EVIDENCE_ENTRY } from '../../src/protocol/evidence/evidence-format.ts'
+import { NOTE_ED25519 } from '../../src/protocol/checkpoint/note.ts'
+import { checkpointText, signatureLine } from '../../src/protocol/checkpoint/signed-note.ts'
+import { CHAIN_START, EVIDENCE_ENTRY, EVIDENCE_TYPE } from '../../src/protocol/evidence/evidence-format.ts'
+import { writeJws } from '../../src/protocol/jws.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { exported, revokeKey, verifySomething } from '../support/domain/exports.ts'
 import { startCommand } from '../support/programs.ts'
@@ -86,6 +90,24 @@ describe('npx assay verify-evidence', function () {
     })
     const manifest = JSON.parse(changed.at(-1) ?? '')
     return `${[...made, JSON.stringify({ ...manifest, chain: link })].join('\n')}\n`
+  }
+
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const x = String(publicKey.export({ format: 'jwk' }).x)
+  const signed = (message: Uint8Array) => sign(null, message, privateKey)
+  /** The evidence with another checkpoint, whose manifest a key of our own signed. */
+  const withCheckpoint = (checkpoint: string): string => {
+    const { jws: _, ...manifest } = JSON.parse(lines().at(-1) ?? '')
+    const changed = { ...manifest, checkpoint }
+    const jws = writeJws({ alg: 'EdDSA', kid: 'own', typ: EVIDENCE_TYPE }, changed, signed)
+    return withLines((all) => [...all.slice(0, -1), JSON.stringify({ ...changed, jws })])
+  }
+  /** A checkpoint of the tree of the evidence, which the same key signed under a name. */
+  const checkpointAs = (name: string): string => {
+    const { treeSize, root } = JSON.parse(lines().at(-1) ?? '')
+    const text = checkpointText(name, treeSize, Buffer.from(root, 'hex'))
+    const key = { name, type: NOTE_ED25519, publicKey: Buffer.from(x, 'base64url') }
+    return `${text}\n${signatureLine(key, signed(Buffer.from(text)))}`
   }
 
   it('finds nothing wrong with what the service exports, in each of its forms', async () => {
@@ -387,6 +409,30 @@ describe('npx assay verify-evidence', function () {
     expect(await of(`log ${other.key}\nquorum none`)).to.include({ reason: 'WITNESSES_MISSING' })
     const problem = await rejection(of('witness A'))
     expect(String(problem)).to.include('Line 1')
+  })
+
+  it('holds of a log that was begun anew, and says its name', async () => {
+    const own = await file(JSON.stringify({ keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'own', x }] }), 'own')
+    const { host } = new URL(app.url)
+    const of = async (origin: string) => check(withCheckpoint(checkpointAs(origin)), own)
+    for (const origin of [host, `${host}/2`, `${host}/17`])
+      expect(await of(origin)).to.include({ holds: true, reason: null, origin })
+    for (const origin of [`${host}/1`, `${host}/2/3`, `${host}/2/log/1`, `${host}/log/1`, 'other.example/2'])
+      expect(await of(origin), origin).to.include({ holds: false, reason: 'CHECKPOINT_INVALID' })
+    const { text } = await run('--keys', own, await file(withCheckpoint(checkpointAs(`${host}/2`))))
+    expect(text).to.include(`\nlog           0, begun anew as ${host}/2\n`)
+    expect((await run('--keys', keys, await file(evidence))).text).not.to.include('\nlog ')
+  })
+
+  it('takes no signature of another tree for one of its own, also where nobody gave the service’s keys', async () => {
+    await revokeKey(app, owner)
+    const published = (await app.request('GET', '/checkpoint')).bytes.toString()
+    const [log = ''] = (await app.request('GET', '/checkpoint/keys')).bytes.toString().split('\n')
+    const policy = await file(`log ${log}\nquorum none`)
+    const found = await examine(await file(withCheckpoint(published)), { pqKeys, witnesses: policy })
+    expect(found).to.include({ holds: false, reason: 'CHECKPOINT_INVALID', cosigned: false })
+    const right = await examine(await file(evidence), { pqKeys, witnesses: policy })
+    expect(right).to.include({ holds: null, reason: 'KEYS_NEEDED', cosigned: true })
   })
 
   it('still holds after the keys were rotated and the log has grown', async () => {

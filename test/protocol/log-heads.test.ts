@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import { leafHash, nodeHash } from '../../src/ledger/tree/merkle.ts'
 import { canonicalJson } from '../../src/protocol/canonical-json.ts'
-import { headIn } from '../../src/protocol/log-heads.ts'
+import { firstOrigin, headIn } from '../../src/protocol/log-heads.ts'
 
 const ROOT = hash('sha256', 'a tree')
 const HEAD = {
@@ -75,5 +75,25 @@ describe('heads of logs', () => {
       '',
     ])
       expect(saidBy(other), other).to.equal(undefined)
+  })
+})
+
+describe('names of logs', () => {
+  it('that were begun anew are those of the first beginning but for its number', () => {
+    for (const [origin, first] of [
+      ['log.example:8080', 'log.example:8080'],
+      ['log.example/2', 'log.example'],
+      ['log.example/10', 'log.example'],
+      ['log.example/2/log/63', 'log.example/log/63'],
+      ['log.example/log/2', 'log.example/log/2'],
+      // No log was ever called so.
+      ['log.example/1', 'log.example/1'],
+      ['log.example/02', 'log.example/02'],
+      ['log.example/2/3', 'log.example/2/3'],
+      ['log.example/2/log/0', 'log.example/2/log/0'],
+      ['log.example/two', 'log.example/two'],
+      ['/2', '/2'],
+    ])
+      expect(firstOrigin(origin as string), origin).to.equal(first)
   })
 })

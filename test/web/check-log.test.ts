@@ -1,5 +1,9 @@
 /** What the page that checks says of a checkpoint, or of evidence, that is newer than what the log publishes. */
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
+import { createCosigners, generateCosignerSecrets } from '../../src/keys/note-signatures.ts'
+import { NOTE_ED25519, readNote } from '../../src/protocol/checkpoint/note.ts'
+import { checkpointText, signatureLine, verifierKey } from '../../src/protocol/checkpoint/signed-note.ts'
 import { checkCheckpoint } from '../../src/web/check/kinds/checkpoint.ts'
 import { checkEvidence, readEvidence } from '../../src/web/check/kinds/evidence.ts'
 import type { OwnService } from '../../src/web/check/own-service.ts'
@@ -85,6 +89,51 @@ describe('what is said of a tree that is larger than the published one', functio
   it('is nothing where what the log publishes is no checkpoint of its own', async () => {
     for (const published of ['<!doctype html>', earlier.replace(/\n\d+\n/, '\n1\n')])
       expect(await told(earlier, withLog({ checkpoint: async () => published }))).to.include(NOT_VERIFIED)
+  })
+})
+
+describe('what is said of a log that was begun anew', function () {
+  this.timeout(60_000)
+
+  /** The service, whose log signs under a name of our choice, and what it signs. */
+  const renamed = async (later: (host: string) => string) => {
+    const service = await checkServiceOf(await sharedApp())
+    const log = service.published.logAt(0)
+    const published = readNote(await log.checkpoint()) ?? expect.fail()
+    const name = later(published.origin)
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    const x = String(publicKey.export({ format: 'jwk' }).x)
+    const key = { name, type: NOTE_ED25519, publicKey: Buffer.from(x, 'base64url') }
+    const text = checkpointText(name, published.size, published.root)
+    const signed = `${text}\n${signatureLine(key, sign(null, Buffer.from(text), privateKey))}`
+    const pq = createCosigners(name, generateCosignerSecrets())[1] ?? expect.fail()
+    const note = signed + pq.cosign(readNote(signed) ?? expect.fail(), 1_767_225_600)
+    const pub = Buffer.from(pq.key.publicKey).toString('base64url')
+    const own: OwnService = {
+      ...service,
+      keys: async () => [{ kty: 'OKP', crv: 'Ed25519', kid: 'k', x }],
+      pqKeys: async () => [{ kty: 'AKP', alg: 'ML-DSA-44', kid: 'q', pub }],
+      published: {
+        ...service.published,
+        logAt: () => ({
+          ...log,
+          checkpoint: async () => note,
+          keys: async () => `${verifierKey(key)}\n${verifierKey(pq.key)}\n`,
+        }),
+      },
+    }
+    const { verdict, checks } = conclude(await checkCheckpoint(note, own))
+    return { verdict, faults: checks.flatMap(({ fault }) => fault ?? []) }
+  }
+
+  it('is that it is the service’s own, and of another name that it is not', async () => {
+    expect(await renamed((host) => `${host}/2`)).to.deep.equal({ verdict: 'VALID', faults: [] })
+    for (const later of [
+      (host: string) => `${host}/1`,
+      (host: string) => `${host}/2/3`,
+      () => 'other.example/2',
+    ])
+      expect((await renamed(later)).faults).to.deep.equal(['CHECKPOINT_OTHER_LOG'])
   })
 })
 

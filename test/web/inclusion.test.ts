@@ -34,7 +34,7 @@ const logOf = (size: number): PublishedLog => {
   logs.set(size, log)
   return log
 }
-const makeLog = (size: number): PublishedLog => {
+const makeLog = (size: number, name: string = HOST): PublishedLog => {
   const leaves = Array.from({ length: size }, (_, i) => leaf(i))
   const levels: Uint8Array[][] = [leaves]
   for (let below = leaves; below.length >= 256; ) {
@@ -44,11 +44,12 @@ const makeLog = (size: number): PublishedLog => {
     levels.push(roots)
     below = roots as Buffer[]
   }
-  const text = checkpointText(HOST, size, rootOf(leaves))
-  const note = `${text}\n${signatureLine(key, sign(null, Buffer.from(text), privateKey))}`
+  const text = checkpointText(name, size, rootOf(leaves))
+  const own = { ...key, name }
+  const note = `${text}\n${signatureLine(own, sign(null, Buffer.from(text), privateKey))}`
   return {
     checkpoint: async () => note,
-    keys: async () => `${verifierKey(key)}\n`,
+    keys: async () => `${verifierKey(own)}\n`,
     tile: async (path) => {
       const [, level = '', number = '', width = '256'] = /^(\d+)\/(.+?)(?:\.p\/(\d+))?$/.exec(path) ?? []
       const tile = Number(number.replaceAll(/[x/]/g, ''))
@@ -82,6 +83,23 @@ describe('inclusion in the published log', () => {
       outcome: 'skipped',
       detail: 'The checkpoint is that of another log, log.example.',
     })
+  })
+
+  it('is found in a log that was begun anew, which has the entries that were left under another name', async () => {
+    const crypto = await openCrypto(webcrypto.subtle as SubtleCrypto)
+    const asked = { leafHash: leaf(1).toString('hex'), index: 1 }
+    for (const [name, now, outcome] of [
+      [HOST, `${HOST}/2`, 'passed'],
+      [`${HOST}/log/3`, `${HOST}/12/log/3`, 'passed'],
+      [`${HOST}/2`, `${HOST}/2`, 'passed'],
+      [HOST, `${HOST}/1`, 'skipped'],
+      [HOST, `${HOST}/2/log/3`, 'skipped'],
+      [`${HOST}/2`, `${HOST}/3`, 'skipped'],
+      ['other.example', `${HOST}/2`, 'skipped'],
+    ] as const)
+      expect((await checkInclusion({ ...asked, name }, makeLog(4, now), crypto)).outcome, now).to.equal(
+        outcome,
+      )
   })
 
   it('comes with consistency proofs that are made of tiles, from any earlier size', async () => {

@@ -21,9 +21,11 @@ import {
   checkSignatures,
   coversManifest,
   type SignatureFault,
+  treeFault,
   type Verifier,
   witnessedCheckpoint,
 } from '../../protocol/evidence/evidence-signatures.ts'
+import { firstOrigin } from '../../protocol/log-heads.ts'
 import { type Cosignature, readCosignature } from '../../web/result/cosignature.ts'
 import { printable } from '../printable.ts'
 import { readEvidenceLines } from './evidence-file.ts'
@@ -58,6 +60,8 @@ export interface Report {
   readonly entries: number | null
   /** Which log of the service they are in. */
   readonly log: number | null
+  /** Its name: another one than the service's address says where it was begun anew. */
+  readonly origin: string | null
   readonly treeSize: number | null
   readonly root: string | null
   /** Whether the window is all there, as far as the log of the server went. */
@@ -80,6 +84,7 @@ const NOTHING: Report = {
   rows: null,
   entries: null,
   log: null,
+  origin: null,
   treeSize: null,
   root: null,
   complete: null,
@@ -153,13 +158,17 @@ const readPolicy = (file: string): WitnessPolicy => {
   }
 }
 
+interface Judged {
+  readonly isMet: boolean
+  readonly cosigned: readonly Cosigned[]
+}
+
+const NOBODY: Judged = { isMet: false, cosigned: [] }
+
 /** Whether the log that a policy names and the witnesses that it demands signed the tree, or the one of log 0 that holds it. */
-const judgePolicy = (
-  contents: Contents,
-  policy: WitnessPolicy,
-): { readonly isMet: boolean; readonly cosigned: readonly Cosigned[] } => {
+const judgePolicy = (contents: Contents, policy: WitnessPolicy): Judged => {
   const note = readNote(witnessedCheckpoint(contents))
-  return note === undefined ? { isMet: false, cosigned: [] } : judgeCheckpoint(note, policy, isNoteSigned)
+  return note === undefined ? NOBODY : judgeCheckpoint(note, policy, isNoteSigned)
 }
 
 const toReport = ({ header, log, manifest, rows, entries }: Contents): Report => ({
@@ -171,6 +180,7 @@ const toReport = ({ header, log, manifest, rows, entries }: Contents): Report =>
   rows,
   entries,
   log,
+  origin: readNote(manifest.checkpoint)?.origin ?? null,
   treeSize: manifest.treeSize,
   root: manifest.root,
   complete: manifest.complete === true,
@@ -188,8 +198,10 @@ export const examine = async (file: string, { keys, pqKeys, witnesses }: Flags):
   const policy = witnesses === undefined ? undefined : readPolicy(witnesses)
   const found = await checkLines(readEvidenceLines(file), (message) => hash('sha256', message, 'buffer'))
   if ('fault' in found) return { ...NOTHING, reason: found.fault, line: found.line }
-  const judged = policy && judgePolicy(found, policy)
-  const fault = own && cosignatureFault(found, own)
+  // What somebody signed of another tree says nothing of this one.
+  const other = treeFault(found)
+  const judged = policy && (other === undefined ? judgePolicy(found, policy) : NOBODY)
+  const fault = other ?? (own && cosignatureFault(found, own))
   const cosigned = own === undefined ? null : fault === undefined
   const report = { ...toReport(found), cosigned, witnesses: judged?.cosigned ?? null }
   const further = fault ?? (judged?.isMet === false ? ('WITNESSES_MISSING' as const) : null)
@@ -202,6 +214,8 @@ export const examine = async (file: string, { keys, pqKeys, witnesses }: Flags):
   return { ...report, holds: reason === null, reason }
 }
 
+const isBegunAnew = (origin: string | null): boolean => origin !== null && firstOrigin(origin) !== origin
+
 const verdict = ({ holds, reason, line, cosigned }: Report): string => {
   if (holds && cosigned) return 'The evidence holds.'
   if (holds)
@@ -211,12 +225,13 @@ const verdict = ({ holds, reason, line, cosigned }: Report): string => {
   return `The evidence does not hold: ${reason}${line === null ? '' : ` in line ${line}`}`
 }
 
-/** Its number, and what log 0 holds of it where that was checked. */
-const logLine = ({ holds, log, treeSize }: Report): string => {
-  if (!holds) return String(log)
+/** Its number, its name where it was begun anew, and what log 0 holds of it where that was checked. */
+const logLine = ({ holds, log, origin, treeSize }: Report): string => {
+  const named = isBegunAnew(origin) ? `${log}, begun anew as ${origin}` : String(log)
+  if (!holds || log === 0) return named
   return treeSize === 0
-    ? `${log}, which was empty: the file has no head of it in log 0`
-    : `${log}, whose head stands in log 0`
+    ? `${named}, which was empty: the file has no head of it in log 0`
+    : `${named}, whose head stands in log 0`
 }
 
 const lines = (report: Report): string[] => {
@@ -228,6 +243,7 @@ const lines = (report: Report): string[] => {
     rows,
     entries,
     log,
+    origin,
     treeSize,
     root,
     complete,
@@ -242,7 +258,7 @@ const lines = (report: Report): string[] => {
     `window        ${since} up to ${until}`,
     `rows          ${rows}, of them ${entries} entries of the log`,
     `tree          ${treeSize} leaves, root ${root}`,
-    ...(log === 0 ? [] : [`log           ${logLine(report)}`]),
+    ...(log === 0 && !isBegunAnew(origin) ? [] : [`log           ${logLine(report)}`]),
     `complete      ${complete ? 'yes' : `no: ${gaps.join(', ')}`}`,
     ...(witnesses === null
       ? []

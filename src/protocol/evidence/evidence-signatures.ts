@@ -4,8 +4,8 @@ import { isSameJson } from '../canonical-json.ts'
 import { hexOf, NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../checkpoint/note.ts'
 import { identified } from '../checkpoint/signed-note.ts'
 import { readJws } from '../jws.ts'
-import { holdsTree, originOfLog, readLoggedHead } from '../log-heads.ts'
-import { type TreeHead, treeHashing } from '../merkle-proofs.ts'
+import { firstOrigin, holdsTree, originOfLog, readLoggedHead } from '../log-heads.ts'
+import { treeHashing } from '../merkle-proofs.ts'
 import type { Contents } from './evidence-check.ts'
 import { EVIDENCE_TYPE } from './evidence-format.ts'
 
@@ -90,17 +90,19 @@ export const witnessedCheckpoint = ({ log, manifest }: Contents): string =>
 /** Whether log 0 has to hold the tree of the file: the tree is that of another log, and has entries. */
 export const needsHead = ({ log, manifest }: Contents): boolean => log !== 0 && manifest.treeSize > 0
 
-/** Whether log 0 holds the tree of the file, under a checkpoint that a given key signed. */
-const isHeld = async (
-  { log, manifest }: Contents,
-  tree: TreeHead,
-  host: string,
-  verifier: Verifier,
-): Promise<boolean> => {
+/** What is wrong with the checkpoints whoever signed them: they are of another tree than the file, or of another service. */
+export const treeFault = (contents: Contents): SignatureFault | undefined => {
+  const { header, log, manifest } = contents
+  const note = readNote(manifest.checkpoint)
+  if (note === undefined || !URL.canParse(header.issuer)) return 'CHECKPOINT_INVALID'
+  if (firstOrigin(note.origin) !== originOfLog(new URL(header.issuer).host, log)) return 'CHECKPOINT_INVALID'
+  if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
+  if (!needsHead(contents)) return manifest.head === undefined ? undefined : 'HEAD_INVALID'
   const head = readLoggedHead(manifest.head)
   const log0 = head && readNote(head.checkpoint)
-  if (head === undefined || log0?.origin !== host || !(await isSignedBy(log0, verifier))) return false
-  return holdsTree(head, log0, { ...tree, log }, hashing)
+  if (head === undefined || log0 === undefined || originOfLog(log0.origin, log) !== note.origin)
+    return 'HEAD_INVALID'
+  return holdsTree(head, log0, { ...note, log }, hashing) ? undefined : 'HEAD_INVALID'
 }
 
 /** The tree of the file under the checkpoint of its log, and where that is not log 0, its head in log 0. */
@@ -108,18 +110,15 @@ export const checkCheckpoint = async (
   contents: Contents,
   verifier: Verifier,
 ): Promise<SignatureFault | undefined> => {
-  const { header, log, manifest } = contents
-  const { issuer } = header
-  const note = readNote(manifest.checkpoint)
-  if (note === undefined || !URL.canParse(issuer)) return 'CHECKPOINT_INVALID'
-  const { host } = new URL(issuer)
-  if (note.origin !== originOfLog(host, log)) return 'CHECKPOINT_INVALID'
-  if (note.size !== manifest.treeSize || hexOf(note.root) !== manifest.root) return 'CHECKPOINT_INVALID'
-  if (!(await isSignedBy(note, verifier))) return 'CHECKPOINT_INVALID'
-  const isRight = needsHead(contents)
-    ? await isHeld(contents, note, host, verifier)
-    : manifest.head === undefined
-  return isRight ? undefined : 'HEAD_INVALID'
+  const fault = treeFault(contents)
+  if (fault !== undefined) return fault
+  const isSigned = async (text: string): Promise<boolean> => {
+    const note = readNote(text)
+    return note !== undefined && isSignedBy(note, verifier)
+  }
+  if (!(await isSigned(contents.manifest.checkpoint))) return 'CHECKPOINT_INVALID'
+  const isHeld = !needsHead(contents) || (await isSigned(witnessedCheckpoint(contents)))
+  return isHeld ? undefined : 'HEAD_INVALID'
 }
 
 /** @returns the first thing that is wrong */

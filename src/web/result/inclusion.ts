@@ -6,8 +6,9 @@
 
 import { concat, fromHex, hexOf } from '../../protocol/checkpoint/note.ts'
 import { consistencyRanges, type Range, subtreesOf } from '../../protocol/checkpoint/proof-ranges.ts'
+import { firstOrigin } from '../../protocol/log-heads.ts'
 import type { Bytes, PageCrypto } from '../crypto/page-crypto.ts'
-import { readCheckpoint } from './checkpoint.ts'
+import { nameIn, readCheckpoint } from './checkpoint.ts'
 import { type Finding, failed, passed, skipped } from './finding.ts'
 
 const TILE_HEIGHT = 8
@@ -28,7 +29,7 @@ export interface InclusionEvidence {
   readonly leafHash: string
   /** Place of the entry in the log, as the service says; not negative. */
   readonly index: number
-  /** Of the log: the host of BASE_URL. */
+  /** Of the log, as it was called first: the host of BASE_URL. */
   readonly name: string
 }
 
@@ -131,11 +132,15 @@ export const leafHashOf = async (entry: string, crypto: Pick<PageCrypto, 'sha256
   hexOf(await crypto.sha256(concat(Uint8Array.of(0), new TextEncoder().encode(entry))))
 
 export const checkInclusion = async (
-  { leafHash, index, name }: InclusionEvidence,
+  { leafHash, index, name: first }: InclusionEvidence,
   log: PublishedLog,
   crypto: PageCrypto,
 ): Promise<Finding> => {
-  const tree = await readCheckpoint(await log.checkpoint(), await log.keys(), name, crypto)
+  const checkpoint = await log.checkpoint()
+  const origin = nameIn(checkpoint) ?? first
+  // One that was begun anew has the entries that were left.
+  const name = firstOrigin(origin) === first ? origin : first
+  const tree = await readCheckpoint(checkpoint, await log.keys(), name, crypto)
   if (typeof tree === 'string') return skipped(tree)
   if (index >= tree.size)
     return skipped(

@@ -8,7 +8,7 @@ import {
   signaturesBy,
 } from '../../../protocol/checkpoint/note.ts'
 import { identified } from '../../../protocol/checkpoint/signed-note.ts'
-import { logOfOrigin, originOfLog } from '../../../protocol/log-heads.ts'
+import { firstOrigin, logOfOrigin, originOfLog } from '../../../protocol/log-heads.ts'
 import { readCheckpoint, type Tree } from '../../result/checkpoint.ts'
 import { checkConsistency } from '../../result/consistency.ts'
 import { readCosignature } from '../../result/cosignature.ts'
@@ -70,7 +70,7 @@ const cosignatureCheck = async (note: ReadNote, service: OwnService): Promise<Ch
 
 const nameCheck = async ({ origin }: ReadNote, service: OwnService): Promise<Check> => {
   const name = new URL(await service.issuer()).host
-  return origin === originOfLog(name, logOfOrigin(origin))
+  return firstOrigin(origin) === originOfLog(name, logOfOrigin(origin))
     ? pass('Log', `It is of the log ${origin}, that of the service of this page.`)
     : refuse(
         'Log',

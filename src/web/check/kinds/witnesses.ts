@@ -13,7 +13,7 @@ import {
   logSignatures,
   witnessSignatures,
 } from '../../../protocol/checkpoint/witness-policy.ts'
-import { headIn, readLoggedHead } from '../../../protocol/log-heads.ts'
+import { firstOrigin, headIn, readLoggedHead } from '../../../protocol/log-heads.ts'
 import { treeHashing } from '../../../protocol/merkle-proofs.ts'
 import type { Bytes } from '../../crypto/page-crypto.ts'
 import { readCheckpoint } from '../../result/checkpoint.ts'
@@ -101,7 +101,8 @@ const standingByHead = async (
   if (head === undefined || note === undefined)
     return wrong(`The service shows no head of log ${log} in log 0 that covers the entry.`)
   const { host } = new URL(await service.issuer())
-  const tree = await readCheckpoint(head.checkpoint, await published.logAt(0).keys(), host, crypto)
+  const name = firstOrigin(note.origin) === host ? note.origin : host
+  const tree = await readCheckpoint(head.checkpoint, await published.logAt(0).keys(), name, crypto)
   if (typeof tree === 'string') return wrong(`Of log 0, which holds the head: ${tree}`)
   const shown = readNote(await published.logAt(0).checkpoint())
   if (isWitnessed(service) && shown !== undefined && note.size > shown.size)

@@ -29,7 +29,7 @@ import {
 import type { Tree } from './log.ts'
 
 export interface ExpectedCheckpoint {
-  /** The log's name: the host of the service's BASE_URL, port included. */
+  /** The log's name: the host of the service's BASE_URL, port included; of one that was begun anew the first line of `GET /checkpoint`. */
   readonly origin: string
   /** Verifier keys of the log, one a line: `GET /checkpoint/keys`, fetched and kept earlier. */
   readonly keys: string
