@@ -212,6 +212,16 @@ describe('asking witnesses', () => {
     expect(contradictions).to.have.length(2)
   })
 
+  it('says so of another tree of the same size, whether the witness names that or not', async () => {
+    const [, , w2] = answers
+    if (w2 === undefined) expect.fail()
+    const otherRoot = { status: 409, type: 'text/plain', body: 'another root\n' }
+    answers = [(body) => (body.startsWith('old 0\n') ? conflict(1) : otherRoot), () => conflict(1), w2]
+    start('server')
+    await eventually('two contradict', () => contradictions.length === 2)
+    expect(new Set(told)).to.deep.equal(new Set(['w0 refused', 'w1 refused', 'w2 cosigned']))
+  })
+
   it('goes on from what somebody else has shown a witness meanwhile, which is no other log', async () => {
     const [, w1] = answers
     if (w1 === undefined) expect.fail()

@@ -11,8 +11,8 @@ import { openWitnessState } from './witness-state.ts'
 
 const MAX_NAME_BYTES = 255
 const QUIET_MS = 1000
-/** Statuses that somebody should look at: 409 and 429 are how logs find out what they may ask. */
-const REMARKABLE = [403, 422, 500]
+/** Statuses that somebody should look at: 429, and 409 with a size, are how logs find out what they may ask. */
+const REMARKABLE = [403, 409, 422, 500]
 
 export interface Flags {
   readonly name: string
@@ -49,7 +49,7 @@ const demandName = (name: string): void => {
 }
 
 const report = ({ status, origin, oldSize, size, why }: Handled): void => {
-  if (REMARKABLE.includes(status))
+  if (why !== '' && REMARKABLE.includes(status))
     console.error(printable(`${status} for ${origin}, ${oldSize} to ${size} entries: ${why}`))
 }
 

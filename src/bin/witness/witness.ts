@@ -36,6 +36,7 @@ export interface Handled {
   readonly origin: string | undefined
   readonly oldSize: number | undefined
   readonly size: number | undefined
+  /** Empty where it was cosigned, or told the size to begin at. */
   readonly why: string
 }
 
@@ -135,7 +136,9 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
     if (!goesOn(seen, checkpoint, proof)) {
       const kind = contradictionOf(seen, checkpoint)
       if (kind !== undefined) await state.keepRefused(origin, kind, text, body)
-      return refusal(422, 'The checkpoint does not go on from the one that was cosigned last.')
+      return kind === 'root'
+        ? refusal(409, 'The tree of this size that was cosigned has another root.')
+        : refusal(422, 'The checkpoint does not go on from the one that was cosigned last.')
     }
     await state.remember(origin, { size, root })
     const timestamp = Math.floor(now() / 1000)
@@ -154,7 +157,7 @@ export const createWitness = ({ state, logs, perMinute, now, onHandled }: Option
           origin,
           oldSize: read?.oldSize,
           size,
-          why: answer.status === 200 ? '' : answer.body.trim(),
+          why: answer.status === 200 || answer.type === SIZE_TYPE ? '' : answer.body.trim(),
         })
         return answer
       }

@@ -52,7 +52,7 @@ export type PostToWitness = (
  * - `unreachable`: it gave no answer
  * - `failed`: it answered something that is no cosignature of a key that the policy names
  * - `ahead`: it has cosigned a larger tree than this log has
- * - `refused`: it says that the tree does not go on from the one that it cosigned last
+ * - `refused`: it says that the tree does not go on from the one that it cosigned last, or has another root at the same size
  */
 export type Asked =
   | { readonly outcome: 'cosigned'; readonly checkpoint: Checkpoint; readonly lines: string }
@@ -110,6 +110,9 @@ export const askWitness = async (request: Request): Promise<Asked> => {
     }
     if (status === 422) return { outcome: 'refused', detail: 'The tree does not go on from what it saw.' }
     const named = status === 409 && type.startsWith(SIZE_TYPE) ? readSize(body) : undefined
+    // Of the size that it was asked to begin at, only the root can be another one.
+    if (status === 409 && oldSize === size && (named ?? size) === size)
+      return { outcome: 'refused', detail: `It has seen another tree of ${size} entries.` }
     if (named === undefined) return { outcome: 'failed', detail: `It answered ${status}.` }
     if (named > size) checkpoint = await latest()
     if (named > checkpoint.size) return { outcome: 'ahead', detail: `It has cosigned ${named} entries.` }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
 import { leafHash, rootOf } from '../../support/reference/merkle.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { addBody, cosignedAt, createTestLog, post, show, type TestLog } from '../../support/tlog.ts'
@@ -86,7 +87,11 @@ describe('npx assay witness', function () {
     const fork = (size: number) => log.note(size, { leaves: forked })
     // Another tree of the same size, and one that goes on from it.
     const same = fork(20)
-    expect((await post(witness.url, addBody(20, [], same))).status).to.equal(422)
+    const { status, type } = await post(witness.url, addBody(20, [], same))
+    expect({ status, type }).to.deep.equal({ status: 409, type: 'text/plain; charset=utf-8' })
+    await eventually('who runs it is told', () =>
+      witness.errors().includes('409 for log.example, 20 to 20 entries: '),
+    )
     const larger = [log.proof(20, 28), [], log.proof(20, 28).toReversed()].map((proof) =>
       addBody(20, proof, fork(28)),
     )
@@ -114,7 +119,7 @@ describe('npx assay witness', function () {
       expect((await post(witness.url, addBody(3, junk, log.note(size)))).status).to.equal(422)
     expect(await refused()).to.have.length(16)
     const fork = addBody(3, [], log.note(3, { root: leafHash(Buffer.of(2)) }))
-    expect((await post(witness.url, fork)).status).to.equal(422)
+    expect((await post(witness.url, fork)).status).to.equal(409)
     expect(await refused())
       .to.have.length(17)
       .and.to.include(fork)
@@ -174,7 +179,7 @@ describe('npx assay witness', function () {
   it('knows no tree before the first: neither a proof nor another root of nothing', async () => {
     expect((await post(witness.url, addBody(0, [leafHash(Buffer.of(1))], log.note(3)))).status).to.equal(422)
     const other = log.note(0, { root: leafHash(Buffer.of(1)) })
-    expect((await post(witness.url, addBody(0, [], other))).status).to.equal(422)
+    expect((await post(witness.url, addBody(0, [], other))).status).to.equal(409)
     expect((await show(witness.url, log, 0, 0)).status).to.equal(200)
     expect((await show(witness.url, log, 0, 3)).status).to.equal(200)
   })
