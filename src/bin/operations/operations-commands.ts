@@ -27,7 +27,7 @@ const migrateCommand = (): Command =>
 const ROTATE_HELP = `
 The new key is NEW_MASTER_KEY, or what --new-key-file holds. Where DATA_DIR keeps the key, a new one is made and kept there. On
 PostgreSQL, servers run on meanwhile; on the embedded database the server is stopped first. A call that was cut short is
-finished by running it again.
+finished by running it again. Backups from before open with the key of their time alone: keep that as long as you keep them.
 
 If MASTER_KEY leaked, with PostgreSQL: change it, restart every server with the new one, then seal everything anew without a handover. With
 one, servers needn't be restarted first, but whoever has the old key and sees the database meanwhile has the new key as well.

@@ -12,6 +12,7 @@ import { type Config, loadConfig } from '../../config/config.ts'
 import { MEMORY_DATA_DIR, makeDataDirectory, readSecret } from '../../config/secrets.ts'
 import { DEFAULT_ORGANISATION } from '../../domain/accounts/defaults.ts'
 import { openSealing } from '../../keys/data-keys.ts'
+import { isNoteSigned } from '../../keys/note-signatures.ts'
 import { createPseudonyms } from '../../keys/pseudonyms.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import { createSigners, type Signers } from '../../keys/signers.ts'
@@ -21,10 +22,13 @@ import { isAtHome, leaveHome, originOf, readHome } from '../../ledger/checkpoint
 import { createLedger } from '../../ledger/ledger.ts'
 import { HEAD_NAME } from '../../ledger/tables.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
+import { NOTE_ED25519, type ReadNote, readNote, signaturesBy } from '../../protocol/checkpoint/note.ts'
+import { identified } from '../../protocol/checkpoint/signed-note.ts'
 import { MAX_LOGS, originOfLog } from '../../protocol/log-heads.ts'
 import { type Database, openDatabase } from '../../store/database.ts'
 import { lockDirectory } from '../../store/directory-lock.ts'
 import { isComplete, LOCK_FILE, PLACE_FILE } from '../../store/embedded/pglite.ts'
+import { migrate, missingMigrations, outdated } from '../../store/migrate.ts'
 import { readBackup } from './archive.ts'
 import { startProgress } from './progress.ts'
 
@@ -70,6 +74,56 @@ const expectThere = ({ databaseUrl, dataDir }: Config): void => {
   throw new Error(
     `DATA_DIR (${dataDir}) holds no database, and no backup was named: it comes before --checkpoint, as in \`npx assay restore backup.zip --checkpoint checkpoint.txt\`. Nothing was changed.`,
   )
+}
+
+/** What somebody gave as a checkpoint. */
+interface Given {
+  readonly name: string
+  readonly note: string
+}
+
+const UNSIGNED =
+  'holds a checkpoint that no key of this copy signed: it is forged, or was signed after a key that the copy does not know was made.'
+
+const NOTHING_THERE =
+  'The database holds no log that ever signed anything: put the copy there first, as with pg_restore, or name the one that has it in DATABASE_URL. Nothing was changed.'
+
+/** By columns alone that were there from the first schema on. @throws Error for a database whose log never signed, or not what was given */
+const expectSigned = async ({ knex }: Database, given: readonly Given[]): Promise<void> => {
+  const jwks: { readonly x?: string }[] = await knex('signing_keys')
+    .where({ purpose: 'log', alg: 'Ed25519' })
+    .pluck('public_jwk')
+  if (jwks.length === 0) throw new Error(NOTHING_THERE)
+  const keys = jwks.map(({ x = '' }) => Buffer.from(x, 'base64url'))
+  const isSigned = (note: ReadNote): boolean =>
+    keys
+      .map((publicKey) => identified({ name: note.origin, type: NOTE_ED25519, publicKey }))
+      .some((key) => signaturesBy(note, key).some(isNoteSigned))
+  for (const { name, note: text } of given) {
+    const note = readNote(text)
+    // What is no checkpoint is named as such later on.
+    if (note !== undefined && !isSigned(note)) throw new Error(`${name} ${UNSIGNED} Nothing was changed.`)
+  }
+}
+
+/**
+ * Opens the copy, and brings its schema up to date once it is known to be the one that was meant.
+ * @throws SchemaMismatch, and as {@link expectSigned}
+ */
+const openCopy = async (config: Config, given: readonly Given[]): Promise<Database> => {
+  const { databaseUrl, dataDir, migrate: mayMigrate } = config
+  const database = await openDatabase({ databaseUrl, dataDir, migrate: 'any' })
+  try {
+    if (!(await database.knex.schema.hasTable('signing_keys'))) throw new Error(NOTHING_THERE)
+    const missing = await missingMigrations(database)
+    if (missing.length > 0 && !mayMigrate) throw outdated(missing)
+    await expectSigned(database, given)
+    if (missing.length > 0) await migrate(database)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
 }
 
 /** What is known of the copy. */
@@ -151,7 +205,7 @@ const readCheckpoint = async ({ logs, signers }: Copy, file: string, note: strin
   throw new Error(
     found.fault === 'CHECKPOINT_MALFORMED'
       ? `${file} holds no checkpoint of ${first.origin}${logs.length > 1 ? ', nor of its other logs' : ''}.`
-      : `${file} holds a checkpoint that no key of this copy signed: it is forged, or was signed after a key that the copy does not know was made.`,
+      : `${file} ${UNSIGNED}`,
   )
 }
 
@@ -256,6 +310,9 @@ const NEXT =
 
 /** What isn't as the server that the copy is of had it, as far as that is seen from here. */
 const tellDifferences = ({ logs }: Copy, { baseUrl, adminApiKey, databaseUrl, dataDir }: Config): void => {
+  console.log(
+    'What was ended or revoked after the copy was made counts again: end keys of the service that leaked before a server starts (`npx assay rotate-keys --leaked KID`), and revoke API keys, terminals, tokens and so on once one runs.',
+  )
   const { host } = new URL(baseUrl)
   const named = logs[0]?.origin.split('/', 1)[0]
   if (named !== undefined && named !== host)
@@ -277,11 +334,11 @@ export const restore = async (file: string | undefined, { checkpoint, newLog }: 
   if (file !== undefined) await unpack(file, config)
   else if (checkpoint === undefined && !newLog) throw new Error('Name a backup, --checkpoint or --new-log.')
   else expectThere(config)
-  const { databaseUrl, dataDir, migrate } = config
-  const database = await openDatabase({ databaseUrl, dataDir, migrate })
+  // What was unpacked here is kept from going on by itself, whatever is wrong with a checkpoint.
+  const database = await openCopy(config, file === undefined ? notes : [])
   try {
-    const copy = await examine(database, config)
     if (file !== undefined) await leaveHome(database)
+    const copy = await examine(database, config)
     // Before anything is written to what was not unpacked here: it may be another database than was meant.
     const shown: Shown[] = []
     for (const { name, note } of notes) shown.push(await readCheckpoint(copy, name, note))

@@ -68,7 +68,7 @@ const findNewKey = ({ newKeyFile }: Flags, { dataDir }: Config): NewKey => {
     key,
     install() {
       renameSync(draft, file)
-      return `${file} holds the new key.`
+      return `${file} holds the new key. Backups from before open with the old one alone.`
     },
   }
 }

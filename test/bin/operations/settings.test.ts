@@ -2,16 +2,21 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../../src/clock.ts'
 import { variables } from '../../../src/config/environment.ts'
 import { SERVICE_VERSION } from '../../../src/domain/system/service.ts'
-import { openDatabase } from '../../../src/store/database.ts'
+import { openSealing } from '../../../src/keys/data-keys.ts'
+import { createSigners } from '../../../src/keys/signers.ts'
+import { type Database, openDatabase } from '../../../src/store/database.ts'
 import { lockDirectory } from '../../../src/store/directory-lock.ts'
+import { missingMigrations } from '../../../src/store/migrate.ts'
 import { MIGRATIONS } from '../../../src/store/migrations/index.ts'
 import { rejection } from '../../support/rejection.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { createPostgresDatabase, DATABASE_URL } from '../../support/servers/database.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { startServerProcess } from '../../support/servers/server-process.ts'
+import { createTestLog } from '../../support/tlog.ts'
 
 const MASTER_KEY = 'cd'.repeat(32)
 const MISSING = '0022-ledger-home'
@@ -84,6 +89,35 @@ describe('npx assay migrate', function () {
       expect(errors).to.include('holds no database').and.include('it comes before --checkpoint')
       expect(readdirSync(dataDir)).to.deep.equal([])
     }
+  })
+
+  it('leaves a database as it is whose log did not sign the checkpoint, or never signed', async () => {
+    const { options, env, drop } = await olderDatabase()
+    const checkpoint = join(options.dataDir, 'checkpoint.txt')
+    writeFileSync(checkpoint, createTestLog('log.example', 3).note(3))
+    const refusal = async () => {
+      const { status, errors } = await runCli(['restore', '--checkpoint', checkpoint], env)
+      expect(status).to.equal(1)
+      return errors
+    }
+    const opened = async <T>(use: (database: Database) => Promise<T>): Promise<T> => {
+      const database = await openDatabase({ ...options, migrate: 'any' })
+      return use(database).finally(() => database.close())
+    }
+    expect(await refusal())
+      .to.include('no log that ever signed anything')
+      .and.include('Nothing was changed')
+    expect(await opened(({ knex }) => knex('signing_keys'))).to.deep.equal([])
+    await opened(async (database) => {
+      const { sealing, close } = await openSealing(database, Buffer.from(MASTER_KEY, 'hex'))
+      close()
+      await createSigners({ database, sealing, clock: systemClock })
+    })
+    expect(await refusal())
+      .to.include('no key of this copy signed')
+      .and.include('Nothing was changed')
+    expect(await opened(missingMigrations)).to.deep.equal([MISSING])
+    await drop()
   })
 
   it('unpacks no backup beside a process that uses DATA_DIR', async () => {

@@ -192,6 +192,7 @@ onEmbedded.describe('npx assay backup and restore', function () {
       const said = expectDone(await runCli(['restore', backup], bare))
       expect(said).to.include('BASE_URL leads to 127.0.0.1:8080, and the log is named after log.example')
       expect(said).to.include('DATA_DIR holds no admin.key')
+      expect(said).to.include('counts again').and.to.include('npx assay rotate-keys --leaked KID')
       writeFileSync(join(bare.DATA_DIR, 'admin.key'), `${ADMIN_API_KEY}\n`)
       const begun = expectDone(await runCli(['restore', '--new-log'], { ...bare, BASE_URL }))
       expect(begun).to.include('begins as log.example/2').and.to.not.include('BASE_URL leads')
@@ -210,6 +211,36 @@ onEmbedded.describe('npx assay backup and restore', function () {
 onPostgres.describe('a dump of PostgreSQL that was restored', function () {
   this.timeout(600_000)
   const directory = temporaryDirectories()
+
+  it('is not made up where none is: an empty database stays empty, so that the dump still fits in', async () => {
+    const target = await createPostgresDatabase()
+    const checkpoint = join(await directory(), 'checkpoint.txt')
+    writeFileSync(checkpoint, 'log.example\n1\n')
+    const MASTER_KEY = randomBytes(32).toString('hex')
+    const env = { ...common, DATA_DIR: 'memory', MASTER_KEY, DATABASE_URL: target.url }
+    const refused = async () => {
+      for (const args of [['--new-log'], ['--checkpoint', checkpoint]])
+        expect(expectRefused(await runCli(['restore', ...args], env))).to.include(
+          'no log that ever signed anything',
+        )
+    }
+    const rowsOf = async (query: string): Promise<unknown[]> => {
+      const database = await openDatabase({ databaseUrl: target.url, dataDir: 'memory', migrate: 'any' })
+      const { rows } = await database.query(query, [])
+      await database.close()
+      return [...rows]
+    }
+    await refused()
+    expect(await rowsOf('SELECT tablename FROM pg_tables WHERE schemaname = current_schema()')).to.deep.equal(
+      [],
+    )
+    // Nor in one that has tables alone.
+    expectDone(await runCli(['migrate'], env))
+    await refused()
+    for (const table of ['signing_keys', 'data_keys', 'ledger_home', 'ledger_entries'])
+      expect(await rowsOf(`SELECT 1 FROM ${table}`), table).to.deep.equal([])
+    await target.drop()
+  })
 
   it('has all that was acknowledged before it, and does not fork the log', async () => {
     const scratch = await createPostgresDatabase()
