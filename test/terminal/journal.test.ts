@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { journalStorage, recoverJournal } from '../../src/terminal/storage/journal.ts'
 import type { JournalRecord } from '../../src/terminal/storage/records.ts'
-import type { OpenStorage } from '../../src/terminal/storage/storage.ts'
+import { memoryStorage, type OpenStorage } from '../../src/terminal/storage/storage.ts'
 import { terminals } from '../support/domain/terminals.ts'
 import { startProgram } from '../support/programs.ts'
 import { rejection } from '../support/rejection.ts'
@@ -107,6 +107,23 @@ describe('terminal journal', () => {
     })
     // Closing gave the lock back.
     expect(await recordsOf(folder)).to.deep.equal(['1', '2', '3'].map(synced))
+  })
+
+  it('is kept in memory by the same rule', async () => {
+    const kept = memoryStorage()
+    const storage = await kept.open()
+    await storage.append([synced('1')], () => {
+      throw new RangeError('out of memory')
+    })
+    for (const refused of [storage.append([synced('2')], nothing), storage.rewrite(() => ({ records: [] }))])
+      expect(await rejection(refused)).to.include({
+        code: 'storage_failed',
+        message: 'The terminal could not record: out of memory',
+      })
+    await storage.close()
+    const again = await kept.open()
+    expect(again.contents.records).to.deep.equal([synced('1')])
+    await again.append([synced('2')], nothing)
   })
 
   it('drops a torn end and goes on behind what is whole', async () => {

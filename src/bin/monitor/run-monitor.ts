@@ -201,7 +201,7 @@ const lookAgain = async (
     measures.looked(round)
     if (!stopping.aborted && round.size !== undefined && round.size !== size && told.length === 0) {
       size = round.size
-      console.log(`${new Date().toISOString()} ${origin}: ${size} entries, as they should be`)
+      console.log(printable(`${new Date().toISOString()} ${origin}: ${size} entries, as they should be`))
     }
     if (!stopping.aborted) found.delete('UNREACHABLE')
     for (const { code } of told) found.add(code)

@@ -3,10 +3,9 @@
  * the next one.
  * @module
  */
-import { messageOf, TerminalError } from '../errors.ts'
 import { nullifiersFrame, recordsFrame } from './frame.ts'
 import type { Contents, JournalRecord } from './records.ts'
-import type { OpenStorage } from './storage.ts'
+import { type OpenStorage, storageFailed } from './storage.ts'
 
 /** What a platform supplies. Both calls resolve once the bytes are durable; neither runs beside another. */
 export interface Medium {
@@ -29,9 +28,6 @@ interface Rewrite {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
-
-const storageFailed = (error: unknown): TerminalError =>
-  new TerminalError('storage_failed', `The terminal could not record: ${messageOf(error)}`, error)
 
 /** The frames of a fresh journal. The snapshot, where there is one, is always the second. */
 export const framesOf = ({ nullifiers, records }: Contents): Uint8Array[] => {

@@ -3,7 +3,7 @@
  * the nullifier set and the records since.
  * @module
  */
-import { TerminalError } from '../errors.ts'
+import { messageOf, TerminalError } from '../errors.ts'
 import type { Contents, JournalRecord } from './records.ts'
 
 export interface Storage {
@@ -29,6 +29,10 @@ export interface OpenStorage {
   close(): Promise<void>
 }
 
+/** @param error why nothing is recorded */
+export const storageFailed = (error: unknown): TerminalError =>
+  new TerminalError('storage_failed', `The terminal could not record: ${messageOf(error)}`, error)
+
 /** Keeps records in memory: they outlive the terminal, not the process. For tests, benches and kiosks that may forget. */
 export const memoryStorage = (): Storage => {
   let contents: Contents = { records: [] }
@@ -39,14 +43,25 @@ export const memoryStorage = (): Storage => {
       if (taken) throw new TerminalError('storage_locked', 'This memory storage is used by another terminal.')
       taken = true
       let isOpen = true
+      /** What `apply` threw, after which the terminal lacks what is recorded. */
+      let broken: unknown
+      const expectWhole = (): void => {
+        if (!isOpen) throw new TerminalError('storage_failed', 'This memory storage was closed.')
+        if (broken !== undefined) throw storageFailed(broken)
+      }
       return {
         contents: { ...contents, records: [...records] },
         append: async (added, apply) => {
-          if (!isOpen) throw new TerminalError('storage_failed', 'This memory storage was closed.')
+          expectWhole()
           for (const record of added) records.push(record)
-          apply()
+          try {
+            apply()
+          } catch (error) {
+            broken = error
+          }
         },
         rewrite: async (capture) => {
+          expectWhole()
           contents = capture()
           records = [...contents.records]
         },

@@ -86,6 +86,20 @@ describe('npx assay monitor', function () {
     expect(await newest()).to.equal(LEAVES)
   })
 
+  it('shows the name of a log as text, whatever it would tell a terminal', async () => {
+    const hostile = createTestLog('log.example\u001b[2J', 5)
+    const other = await serveLog({
+      note: hostile.note(5),
+      keys: `${hostile.keys.join('\n')}\n`,
+      leaves: hostile.leaves,
+    })
+    const file = join(await temporary(), 'other.json')
+    const { status, output, errors } = await runCli(['monitor', other.url, '--state', file, '--once'])
+    other.server.close()
+    expect(status, errors).to.equal(0)
+    expect(output).to.include('5 entries').and.not.include('\u001b')
+  })
+
   it('finds a fork, a rewritten log, one that shrank, and what it did not sign, and forgets nothing meanwhile', async () => {
     const rewritten = [...log.leaves.slice(0, 130), leafHash(Buffer.of(1)), ...log.leaves.slice(131)]
     served.note = log.note(300, { leaves: rewritten })
