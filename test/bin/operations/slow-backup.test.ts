@@ -121,6 +121,13 @@ onEmbedded.describe('npx assay backup and restore', function () {
     const begun = await startServerProcess(anew)
     const note = await checkpointOf(begun.url)
     expect(note).to.match(/^log\.example\/2\n/)
+    const [evidence, jwks] = [join(files, 'evidence.ndjson'), join(files, 'jwks.json')]
+    const answered = async (path: string) =>
+      (await clientOf(begun.url).request('GET', path, { key: ADMIN_API_KEY })).bytes
+    writeFileSync(evidence, await answered('/api/export/evidence'))
+    writeFileSync(jwks, await answered('/.well-known/jwks.json'))
+    const verified = expectDone(await runCli(['verify-evidence', '--keys', jwks, evidence]))
+    expect(verified).to.include('The evidence holds').and.to.include('begun anew as log.example/2')
     await begun.end()
     const log = await openDatabase({ dataDir: third })
     const entries: string[] = await log.knex('ledger_entries').orderBy('idx').pluck('entry')
