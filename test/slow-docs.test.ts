@@ -129,6 +129,7 @@ onEmbedded.describe('shell blocks', () => {
 
   it('that are not run say why', () => {
     const reasons = documents.flatMap(({ blocks }) => blocks.flatMap((block) => valuesOf(block, 'not run')))
+    expect(reasons).to.not.deep.equal([])
     for (const reason of reasons) expect(reason.length).to.be.greaterThan(10)
   })
 })

@@ -160,6 +160,7 @@ describe('signing keys', () => {
   it('lie sealed in the database', async () => {
     const rows: { sealed_private: Uint8Array; public_jwk: { x?: string } }[] =
       await database.knex('signing_keys')
+    expect(rows).to.not.deep.equal([])
     for (const { sealed_private } of rows) {
       // An unsealed PKCS #8 key begins with a DER SEQUENCE.
       expect(sealed_private[0]).to.equal(1)

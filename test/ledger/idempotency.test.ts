@@ -58,6 +58,7 @@ describe('Idempotency-Key in the ledger', () => {
       return { secret: 'once-shown' }
     })
     const rows = await test.database.knex('idempotent_answers').select('sealed_answer')
+    expect(rows).to.not.deep.equal([])
     for (const { sealed_answer } of rows)
       expect(Buffer.from(sealed_answer).toString('latin1')).not.to.include('once-shown')
   })

@@ -220,6 +220,7 @@ describe('a service with four logs', function () {
     expect(counted.rows).to.be.an('array')
     const { entries } = await auditOf(of(1), '?limit=1')
     const { index = 0, leafHash } = entries[0] ?? {}
+    expect(leafHash).to.match(/^[0-9a-f]{64}$/)
     // The same index is another entry in the other's log, or none.
     const { status, body } = await app.request<Partial<InclusionProof>>(
       'GET',

@@ -149,7 +149,9 @@ describe('watch lists', () => {
     it('have an age in each answer: from their publication, or else from when they were loaded', async () => {
       const result = await screen(app, 'Somebody Unlisted')
       const { lists: loaded } = await lists.get()
-      for (const { listId, publishedAt, loadedAt, ageSeconds } of result?.lists ?? []) {
+      const used = result?.lists ?? []
+      expect(used.map(({ listId }) => listId)).to.have.members(loaded.map(({ listId }) => listId))
+      for (const { listId, publishedAt, loadedAt, ageSeconds } of used) {
         const own = loaded.find((list) => list.listId === listId)
         expect({ publishedAt, loadedAt }, listId).to.deep.equal({
           publishedAt: own?.publishedAt,
