@@ -123,6 +123,23 @@ describe('the till and its device in Chromium', function () {
     await online(page)
   })
 
+  it('asks the service past the program that keeps it, which would hold a new version up', async () => {
+    const { page, context } = await shop.paired()
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    const session = await context.newCDPSession(page)
+    const sources = new Map<string, string | undefined>()
+    session.on('Network.responseReceived', ({ response }) =>
+      sources.set(new URL(response.url).pathname, response.serviceWorkerRouterInfo?.matchedSourceType),
+    )
+    await session.send('Network.enable')
+    await page.reload()
+    await online(page)
+    await take(page, '250', 'tok_1')
+    await bookedCount(shop, 1)
+    const asked = ['/health', '/api/merchant/payments/validate'].map((path) => sources.get(path))
+    expect(asked).to.deep.equal(['network', 'network'])
+  })
+
   /** Works while the server has been updated: another page, and another program that keeps it. */
   const updated = async (work: () => Promise<void>): Promise<void> => {
     const { pages } = shop.app.services

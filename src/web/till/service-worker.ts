@@ -12,16 +12,28 @@ declare const TILL_BUILD: string
 const PAGE = '/terminal'
 const CACHE = `assay-till-${TILL_BUILD}`
 
+/** What the till asks the service, as patterns of addresses. */
+const OF_THE_SERVICE = ['/api/*', '/health*'] as const
+
 /** The types of a worker's scope aren't there beside those of a page. */
 interface Extendable extends Event {
   waitUntil(work: Promise<unknown>): void
+}
+interface Route {
+  readonly condition: { readonly urlPattern: string }
+  readonly source: 'network'
+}
+interface Installing extends Extendable {
+  /** Not in all browsers. */
+  addRoutes?(routes: readonly Route[]): Promise<void>
 }
 interface Fetching extends Extendable {
   readonly request: Request
   respondWith(answer: Promise<Response>): void
 }
 interface Scope {
-  addEventListener(type: 'install' | 'activate', listener: (event: Extendable) => void): void
+  addEventListener(type: 'install', listener: (event: Installing) => void): void
+  addEventListener(type: 'activate', listener: (event: Extendable) => void): void
   addEventListener(type: 'fetch', listener: (event: Fetching) => void): void
   addEventListener(type: 'message', listener: (event: MessageEvent) => void): void
   skipWaiting(): Promise<void>
@@ -35,6 +47,10 @@ scope.addEventListener('install', (event) => {
     await cache.addAll([PAGE, ...TILL_FILES].map((path) => new Request(path, { cache: 'reload' })))
   }
   event.waitUntil(keep())
+  // Past this program: Chromium lets a new version take its place only once it has nothing to do, and now and then did not see that
+  // any more where the till asked the service in just that moment.
+  const routes = OF_THE_SERVICE.map((urlPattern): Route => ({ condition: { urlPattern }, source: 'network' }))
+  event.addRoutes?.(routes).catch(() => undefined)
 })
 
 scope.addEventListener('activate', (event) => {
