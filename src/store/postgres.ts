@@ -18,7 +18,7 @@ const POOL_MAX_CONNECTIONS = 10
 /** One for each lane, and one for each slow change that waits; each further log has a lane of its own. */
 const SESSIONS_MAX_CONNECTIONS = 4
 /** Who searches waits for others who do, and for nobody else. */
-const TIMED_MAX_CONNECTIONS = 4
+const TIMED_MAX_CONNECTIONS = 2
 const CONNECT_TIMEOUT_MS = 5_000
 /** A read that takes longer is given up, so that a slow one can't keep connections from everybody. */
 const READ_TIMEOUT_MS = 10_000

@@ -70,4 +70,19 @@ describe('what the holder’s page keeps, in two windows', function () {
     const { holder } = await importHolder(winner?.textOf(ORGANISATION) ?? '', PASSPHRASE)
     expect(holder).to.deep.equal(holderIn(winner ?? expect.fail('nobody made one')))
   })
+
+  it('stays locked where it was locked while something was being made or opened', async () => {
+    const storage = openStorage()
+    const wallet = createWallet(storage)
+    const made = wallet.create(ORGANISATION, PASSPHRASE)
+    wallet.lock()
+    await made
+    expect(wallet.isLocked()).to.equal(true)
+    const unlocked = wallet.unlock(PASSPHRASE)
+    wallet.lock()
+    await unlocked
+    expect(wallet.open()).to.deep.equal([])
+    await wallet.unlock(PASSPHRASE)
+    expect(wallet.isLocked()).to.equal(false)
+  })
 })

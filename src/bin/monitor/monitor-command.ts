@@ -15,8 +15,8 @@ Looks at the log of a service every minute: the checkpoint must carry the log's 
 policy of witnesses if one is given, by what they cosigned lately, and go on from the newest checkpoint that was accepted, which hashes of the published tiles prove. The
 newest one is kept in the state file, which is on the disk before it counts, so a monitor that is started again goes on from there.
 
-With an API key of an organisation (scope audit) its own entries are looked for, too: each must be what was hashed, stand at its place,
-and not be gone from the list.
+With an API key of an organisation (scope audit) its own entries are looked for, too: each new one must be what was hashed and stand
+at its place, and the newest that was seen may not be gone from the list.
 
 The command of --alert is run by the shell as soon as something is found, with the finding on its standard input as JSON: {at, url, origin, code,
 log, detail, checkpoints}, and index of an entry. It is told once, and again when it came back after it was gone; if its exit status is not 0, it is run again at the next look. That the log does

@@ -114,6 +114,8 @@ const runAlert = (command: string, alert: object): Promise<boolean> =>
       shell: true,
       stdio: ['pipe', 'inherit', 'inherit'],
       timeout: ALERT_TIMEOUT_MS,
+      // It may not listen to SIGTERM, and nothing else is told until it has ended.
+      killSignal: 'SIGKILL',
     })
     child.once('error', () => resolve(false))
     child.once('close', (status) => resolve(status === 0))
@@ -224,7 +226,9 @@ const follow = async (log: LogClient, flags: Flags): Promise<void> => {
   const server =
     flags.metrics === undefined ? undefined : await serveMetrics(registry, flags.metrics, flags.metricsHost)
   const stopping = new AbortController()
-  const { apiKey, maxAge } = flags
+  const { maxAge } = flags
+  // A variable that is set to nothing names no key.
+  const apiKey = flags.apiKey || undefined
   const maxAgeMs = maxAge === undefined ? undefined : maxAge * 1000
   const look = createMonitor({ log, policy, maxAgeMs, apiKey, state, remember, stopping: stopping.signal })
   const stop = (): void => stopping.abort()

@@ -101,8 +101,8 @@ const expectSigned = async ({ knex }: Database, given: readonly Given[]): Promis
       .some((key) => signaturesBy(note, key).some(isNoteSigned))
   for (const { name, note: text } of given) {
     const note = readNote(text)
-    // What is no checkpoint is named as such later on.
-    if (note !== undefined && !isSigned(note)) throw new Error(`${name} ${UNSIGNED} Nothing was changed.`)
+    if (note === undefined) throw new Error(`${name} holds no checkpoint. Nothing was changed.`)
+    if (!isSigned(note)) throw new Error(`${name} ${UNSIGNED} Nothing was changed.`)
   }
 }
 
@@ -216,7 +216,7 @@ const readCheckpoint = async ({ logs, signers }: Copy, file: string, note: strin
 const expectLoss = async (copy: Copy, all: readonly Shown[]): Promise<void> => {
   for (const shown of all) if ((await breakOf(copy, shown.log, shown, shown.file)) !== undefined) return
   throw new Error(
-    'This database was not restored, or has all that was signed, as far as was shown: nothing was changed. --checkpoint names what it lacks.',
+    'This database was not restored, or has all that was signed, as far as was shown: the log was not changed. --checkpoint names what it lacks.',
   )
 }
 

@@ -37,7 +37,7 @@ export interface ThreadsOptions {
   readonly youngGenerationMib: number
   /** Hears of what a thread sends to its parent. */
   readonly onMessage: (message: unknown) => void
-  /** Hears of a thread that ended while it had no task. */
+  /** Hears why a thread ended, or could not start. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -45,7 +45,7 @@ export interface Threads {
   /**
    * Starts a thread where none is free and there may be more; waits for one otherwise.
    * @returns what the thread answers
-   * @throws AppError unavailable when no thread could start, and after close; else what the thread threw, or why it ended
+   * @throws AppError unavailable when no thread could start, where the thread ended, and after close; else what it threw
    */
   run(task: unknown, transfer?: readonly Transferable[]): Promise<unknown>
   /** Takes the answers that have come. Never throws, and costs next to nothing where none have. */
@@ -126,8 +126,8 @@ export const createThreads = ({
       failToStart(error)
       return
     }
-    if (thread.task === undefined) onFailure(error)
-    else thread.task.reject(error)
+    onFailure(error)
+    thread.task?.reject(new AppError('unavailable', { cause: error }))
     assign()
   }
   /** @returns whether there may be one soon */

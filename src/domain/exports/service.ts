@@ -156,7 +156,7 @@ export const createExports = (deps: Deps) => {
   /** Runs an export from its reading to the end of its stream, whatever that end is. */
   const run = async (
     { organisation }: Caller,
-    window: Beginning['window'],
+    asked: Beginning['window'],
     start: (reading: Reading, beginning: Beginning) => Readable | Promise<Readable>,
   ): Promise<Readable> => {
     const end =
@@ -172,7 +172,11 @@ export const createExports = (deps: Deps) => {
     }
     try {
       const log = await logs.of(organisation)
-      const isOver = window.until <= clock.now() + AHEAD_MS
+      const now = clock.now()
+      const isOver = asked.until <= now + AHEAD_MS
+      // What the file says to hold ends no later than it was made.
+      const until = isOver ? Math.max(asked.since, Math.min(asked.until, now)) : asked.until
+      const window = { since: asked.since, until }
       reading = await eventLog.read(organisation, window)
       const gaps = isOver ? reading.gaps : [...reading.gaps, 'NOT_OVER' as const]
       const body = endInTime(await start(reading, { organisation, log, window, gaps }), deps.maxExportMs)

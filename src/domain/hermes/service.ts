@@ -137,7 +137,7 @@ export const createHermes = (deps: Deps) => {
         allowListed: row.private_egress || deps.egressOpenProxy,
         isOwnHost: deps.isOwnHost,
       })
-      latencyMs = fetchedAt - startedAt
+      latencyMs = Math.max(0, fetchedAt - startedAt)
       const satisfying = found ? await countSatisfying(await readDocument(body), question) : 0
       const id = newId('hmv', fetchedAt)
       const { asked } = question
@@ -145,7 +145,7 @@ export const createHermes = (deps: Deps) => {
       return { statement: makeVerdict(baseUrl, finding), fetchedAt, latencyMs }
     } catch (error) {
       if (error instanceof AppError && TARGET_STATUSES.includes(error.status))
-        await noteFailure(inquiry, error, latencyMs ?? clock.now() - startedAt)
+        await noteFailure(inquiry, error, latencyMs ?? Math.max(0, clock.now() - startedAt))
       throw error
     }
   }

@@ -133,9 +133,13 @@ const namesItem = (url: string, item: string): boolean => {
   const { pathname, search } = new URL(url)
   const text = pathname + search
   const isInWord = (at: number): boolean => LETTER_OR_DIGIT.test(text.charAt(at))
-  for (let at = text.indexOf(item); at >= 0; at = text.indexOf(item, at + 1))
-    if (!isInWord(at - 1) && !isInWord(at + item.length)) return true
-  return false
+  const has = (word: string): boolean => {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
+      if (!isInWord(at - 1) && !isInWord(at + word.length)) return true
+    return false
+  }
+  // Where redirects lead, characters that need not be encoded may stand as they are: `ada@example.com`.
+  return has(item) || has(decodeURIComponent(item))
 }
 
 interface TargetAnswer {

@@ -4,8 +4,11 @@ import { domainToASCII } from 'node:url'
 import psl from 'psl'
 import { fail } from '../../errors.ts'
 
-/** RFC 1035 §2.3.4, without the root's dot. */
-const MAX_NAME_CHARACTERS = 253
+/** Of a name in DNS, without the root's dot: RFC 1035 §2.3.4. */
+const MAX_DNS_CHARACTERS = 253
+/** Its proof of possession stands under it. */
+const MAX_NAME_CHARACTERS = MAX_DNS_CHARACTERS - '_verify.'.length
+const ONLY_A_NAME = `Send only a host name: no scheme, port, path or wildcard, at most ${MAX_NAME_CHARACTERS} characters.`
 /** What separates a name from something else, and what other notations of names begin with. */
 const NOT_A_NAME = /[\s/\\:?#@%*[\]]/
 /** Labels of letters, digits and inner hyphens, at most 63 characters (RFC 1123 §2.1), at least two of them. */
@@ -23,11 +26,11 @@ const refuse = (message: string): never => fail('invalid_domain', { message })
  * @throws AppError invalid_domain for whatever is no host name below a public suffix
  */
 export const normaliseDomain = (input: string): string => {
-  if (input.length > MAX_NAME_CHARACTERS + 1 || NOT_A_NAME.test(input))
-    return refuse('Send only a host name: no scheme, port, path or wildcard, at most 253 characters.')
+  if (input.length > MAX_NAME_CHARACTERS + 1 || NOT_A_NAME.test(input)) return refuse(ONLY_A_NAME)
   const name = withoutRoot(domainToASCII(input))
   if (isIP(name) !== 0) return refuse('An IP address is not a domain.')
-  if (name.length > MAX_NAME_CHARACTERS || !HOST_NAME.test(name)) return refuse('This is not a host name.')
+  if (name.length > MAX_NAME_CHARACTERS) return refuse(ONLY_A_NAME)
+  if (!HOST_NAME.test(name)) return refuse('This is not a host name.')
   if (psl.get(name) === null)
     return refuse('This is a public suffix, under which others register their names.')
   return name

@@ -12,7 +12,7 @@ export const DomainCheckRequest = Type.Object(
   {
     domain: Type.String({
       description:
-        'A host name below a public suffix, without port, path or wildcard; at most 253 characters.',
+        'A host name below a public suffix, without port, path or wildcard; at most 245 characters.',
     }),
     podId: Type.Optional(
       Type.String({ description: 'The pod to bind the domain to; must belong to the caller.' }),

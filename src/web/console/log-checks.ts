@@ -1,7 +1,7 @@
 /** What the log explorer checks in the browser: checkpoints, and entries under them. @module */
 import type { AuditEntry, AuditPage, ConsistencyProof } from '../../domain/audit/schemas.ts'
 import { hexOf, readNote, type VerifierKey } from '../../protocol/checkpoint/note.ts'
-import { logOfOrigin, originOfLog } from '../../protocol/log-heads.ts'
+import { firstOrigin, logOfOrigin, originOfLog } from '../../protocol/log-heads.ts'
 import { openCrypto } from '../crypto/crypto.ts'
 import { loadCode } from '../http.ts'
 import { keysOf, nameIn, readCheckpoint, type Tree } from '../result/checkpoint.ts'
@@ -84,7 +84,7 @@ const readPresent = async (log: number): Promise<Present> => {
   const signed = await readSigned(note, name)
   const { classical } = signed
   const whose =
-    name === originOfLog(location.host, log) || classical.outcome !== 'passed'
+    firstOrigin(name) === originOfLog(location.host, log) || classical.outcome !== 'passed'
       ? ''
       : ` It calls itself ${name}, and this page came from ${location.host}.`
   return { ...signed, name, note, classical: { ...classical, detail: classical.detail + whose } }

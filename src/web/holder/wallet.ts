@@ -64,6 +64,15 @@ const added = (credentials: readonly Credential[], more: readonly Credential[]):
 /** @param storage of this browser, such as localStorage */
 export const createWallet = (storage: Storage) => {
   const opened = new Map<string, Opened>()
+  let locks = 0
+
+  /** Asked as something begins that takes long: what it finds is opened unless all was locked meanwhile. */
+  const opening = () => {
+    const begun = locks
+    return (one: Opened): void => {
+      if (locks === begun) opened.set(one.holder.organisation, one)
+    }
+  }
 
   /** Organisations of which something is kept here, locked or not. */
   const organisations = (): string[] =>
@@ -76,7 +85,10 @@ export const createWallet = (storage: Storage) => {
     storage.getItem(PREFIX + organisation) ?? undefined
 
   /** @throws WalletError rather than write over what another page has kept since */
-  const keep = async ({ holder, credentials, passphrase, text: known }: Opened): Promise<void> => {
+  const keep = async (
+    open: ReturnType<typeof opening>,
+    { holder, credentials, passphrase, text: known }: Opened,
+  ): Promise<void> => {
     const { organisation } = holder
     const { exportHolder } = await loadSecrets()
     const text = await exportHolder(holder, passphrase, credentials)
@@ -85,7 +97,7 @@ export const createWallet = (storage: Storage) => {
         'Another window has changed what is kept here since it was unlocked. Load this page again, then do this once more.',
       )
     storage.setItem(PREFIX + organisation, text)
-    opened.set(organisation, { holder, credentials, passphrase, text })
+    open({ holder, credentials, passphrase, text })
   }
 
   const demandFree = (organisation: string): void => {
@@ -107,12 +119,19 @@ export const createWallet = (storage: Storage) => {
       if (!ORGANISATION.test(organisation))
         throw new WalletError('An id looks like org_01h2xcejqtf2nbrexx3vqjhp41.')
       demandFree(organisation)
+      const open = opening()
       const { createHolder } = await loadSecrets()
-      await keep({ holder: createHolder({ organisation }), credentials: [], passphrase, text: undefined })
+      await keep(open, {
+        holder: createHolder({ organisation }),
+        credentials: [],
+        passphrase,
+        text: undefined,
+      })
     },
 
     /** Opens what is under a passphrase. @throws WalletError where nothing is; RangeError for one that is too short */
     async unlock(passphrase: string): Promise<void> {
+      const open = opening()
       const { HolderImportError, importHolder } = await loadSecrets()
       let found = 0
       for (const organisation of organisations()) {
@@ -120,7 +139,7 @@ export const createWallet = (storage: Storage) => {
         const text = textOf(organisation) ?? ''
         try {
           const { holder, credentials } = await importHolder(text, passphrase)
-          opened.set(organisation, { holder, credentials, passphrase, text })
+          open({ holder, credentials, passphrase, text })
           found += 1
         } catch (error) {
           if (!(error instanceof HolderImportError)) throw error
@@ -132,6 +151,7 @@ export const createWallet = (storage: Storage) => {
     /** Keeps what was exported. @throws WalletError; RangeError for a passphrase that is too short */
     async importFile(text: string, passphrase: string): Promise<void> {
       if (text.length > MAX_CHARACTERS) throw new WalletError('This is too large to be an export.')
+      const open = opening()
       const { HolderImportError, importHolder } = await loadSecrets()
       const { holder, credentials } = await importHolder(text.trim(), passphrase).catch((error: unknown) => {
         if (!(error instanceof HolderImportError)) throw error
@@ -142,9 +162,9 @@ export const createWallet = (storage: Storage) => {
       const here = opened.get(holder.organisation)
       if (here?.holder.secret !== holder.secret) {
         demandFree(holder.organisation)
-        return keep({ holder, credentials, passphrase, text: undefined })
+        return keep(open, { holder, credentials, passphrase, text: undefined })
       }
-      return keep({ ...here, credentials: added(here.credentials, credentials) })
+      return keep(open, { ...here, credentials: added(here.credentials, credentials) })
     },
 
     /** Adds what an issuer gave. @param text JSON @throws WalletError */
@@ -156,6 +176,7 @@ export const createWallet = (storage: Storage) => {
         throw new WalletError(
           `It was issued by ${credential.organisation}, for which no secret is unlocked here.`,
         )
+      const open = opening()
       const { credentialValues } = await loadSecrets()
       try {
         credentialValues(credential, secretFor(here, credential))
@@ -163,7 +184,7 @@ export const createWallet = (storage: Storage) => {
         if (!(cause instanceof RangeError)) throw cause
         throw new WalletError(`It can’t be used with your secret: ${cause.message}.`, { cause })
       }
-      await keep({ ...here, credentials: added(here.credentials, [credential]) })
+      await keep(open, { ...here, credentials: added(here.credentials, [credential]) })
     },
 
     /** What to keep elsewhere: under the same passphrase. */
@@ -175,7 +196,10 @@ export const createWallet = (storage: Storage) => {
       opened.delete(organisation)
     },
 
-    lock: (): void => opened.clear(),
+    lock(): void {
+      locks += 1
+      opened.clear()
+    },
 
     /** Whether something that is kept here may have changed. @param key of the storage; null: all of it */
     concerns: (key: string | null): boolean => key === null || key.startsWith(PREFIX),

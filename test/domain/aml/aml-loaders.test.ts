@@ -97,6 +97,10 @@ describe('loaders of watch lists', () => {
       'Passport A 123456 (Iran) expires 01 Jan 2010',
       'Tax ID No. 7706107510 issued 16 Jun 2002',
       'NIT # 811038291-3 (Colombia)',
+      'SSN 156-92-9858 (United States)',
+      'Registration Certificate Number (Dubai) 876543 (United Arab Emirates)',
+      'Paraguayan tax identification number 80001234-5',
+      'CNP (Personal Numerical Code) 1640101221144',
       'Phone Number 98-21-12345678',
       'POB Settlement No. 7654321, Nowhere',
       'Linked To: FACTORY No. 5432167',
@@ -113,6 +117,10 @@ describe('loaders of watch lists', () => {
       'A123456',
       '7706107510',
       '8110382913',
+      '156929858',
+      '876543',
+      '800012345',
+      '1640101221144',
     ])
   })
 

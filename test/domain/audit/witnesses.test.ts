@@ -165,7 +165,7 @@ describe('a service and its witnesses', function () {
     for (const { url, keys } of witnesses) {
       const offered = async (oldSize: number, proof: Buffer[], note: string) =>
         (await post(url, addBody(oldSize, proof, note))).status
-      expect(await offered(size, [], await signed(size, other)), 'a fork').to.equal(422)
+      expect(await offered(size, [], await signed(size, other)), 'a fork').to.equal(409)
       expect(await offered(size, [other], await signed(size + 1, other)), 'a fork that grew').to.equal(422)
       expect(await offered(size, [], await signed(size - 1, other)), 'a roll-back').to.equal(400)
       expect(await offered(size - 1, [], await signed(size - 1, other)), 'a roll-back').to.equal(409)

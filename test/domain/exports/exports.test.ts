@@ -156,13 +156,15 @@ describe('exports', function () {
       const until = new Date(app.services.clock.now() + aheadMs).toISOString()
       const evidence = await exported(app, owner, 'evidence', { until, format: 'json' })
       const siem = await exported(app, owner, 'siem', { until, format: 'json' })
-      return [JSON.parse(evidence.text).manifest, JSON.parse(siem.text)].map(({ complete, gaps }) => [
+      const { header, manifest } = JSON.parse(evidence.text)
+      return [{ ...header, ...manifest }, JSON.parse(siem.text)].map(({ complete, gaps, until: end }) => [
         complete,
         gaps,
+        Date.parse(end) <= app.services.clock.now(),
       ])
     }
-    expect(await told(30_000)).to.deep.equal(Array(2).fill([true, []]))
-    expect(await told(120_000)).to.deep.equal(Array(2).fill([false, ['NOT_OVER']]))
+    expect(await told(30_000)).to.deep.equal(Array(2).fill([true, [], true]))
+    expect(await told(120_000)).to.deep.equal(Array(2).fill([false, ['NOT_OVER'], false]))
   })
 
   it('hands out what lies in the window: its first moment, not its last', async () => {

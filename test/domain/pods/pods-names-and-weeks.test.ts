@@ -26,7 +26,7 @@ describe('names of custom domains', () => {
     ['shop.co.uk', 'shop.co.uk'],
     ['shop.公司.cn', 'shop.xn--55qx5d.cn'],
     [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
-    [`${'a.'.repeat(123)}example`, `${'a.'.repeat(123)}example`],
+    [`${'a.'.repeat(119)}example`, `${'a.'.repeat(119)}example`],
   ] as const) {
     it(`${input.slice(0, 30)} is taken`, () => {
       expect(normaliseDomain(input)).to.equal(name)
@@ -70,6 +70,7 @@ describe('names of custom domains', () => {
     '[::1]',
     '::1',
     `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(119)}examples`,
     `${'a.'.repeat(123)}examples`,
     'ü'.repeat(300),
     `${'a.'.repeat(100_000)}example`,
@@ -87,7 +88,7 @@ describe('names of custom domains', () => {
         if (name === 'invalid_domain') return
         expect(name)
           .to.be.a('string')
-          .and.match(/^[a-z0-9.-]{3,253}$/)
+          .and.match(/^[a-z0-9.-]{3,245}$/)
         expect(refusal(String(name))).to.equal(name)
         expect(hostName(`${String(name).toUpperCase()}.:8080`)).to.equal(name)
       }),

@@ -11,5 +11,7 @@ const threads = createThreads({
   onFailure: () => undefined,
 })
 for (let i = 1; i <= 5; i++)
-  await threads.run({ ends: i }).catch((error: Error) => console.log(error.message))
+  await threads
+    .run({ ends: i })
+    .catch(({ cause }: Error) => console.log(cause instanceof Error && cause.message))
 await threads.close()

@@ -63,8 +63,10 @@ export const findingRecords = recordsOf<FindingRecord>('aml-finding', 'aml_findi
 /** By id of the finding, too. */
 export const decisionRecords = recordsOf<DecisionRecord>('aml-decision', 'aml_decisions')
 
+/** Earlier versions told of no other entry where one of ten findings had ended: whom they screened is screened again. */
+const FINDINGS_NUMBER = 1
 /** Grows with the comparison: who was screened by an earlier one is screened again against everything. */
-export const COMPARISON_NUMBER = Number(COMPARISON_VERSION.split('-').at(-1))
+export const COMPARISON_NUMBER = Number(COMPARISON_VERSION.split('-').at(-1)) + FINDINGS_NUMBER
 
 /** What is compared of somebody: where it stays the same, so do decisions. */
 export const comparedOf = ({ name, dateOfBirth, country, identifiers }: SubjectRecord): string =>

@@ -53,6 +53,11 @@ const decisionOf = ({ decision }: KnownProof, shown: 0 | 1 | null): Finding => {
   return word === null ? skipped('It answers no question.') : passed(`It shows a ${word}.`)
 }
 
+/** Its signals have other names, which are not known here. */
+const FORMER = skipped(
+  'It is of a version of the circuit that was replaced: what its signals say is not known here.',
+)
+
 /** @throws UnreachableError when the key can't be had */
 export const examineProof = async (proof: KnownProof): Promise<Shown> => {
   const { circuitId, publicSignals, context, digest, merkleIndex } = proof
@@ -68,8 +73,8 @@ export const examineProof = async (proof: KnownProof): Promise<Shown> => {
           ? passed('Circuit and public signals have the digest that is spent and logged.')
           : failed('Circuit and public signals have another digest than the list says.')),
       },
-      { title: 'What it was made for', ...contextOf(proof, isBound) },
-      { title: 'Decision', ...decisionOf(proof, facts.decision as 0 | 1 | null) },
+      { title: 'What it was made for', ...(circuit ? contextOf(proof, isBound) : FORMER) },
+      { title: 'Decision', ...(circuit ? decisionOf(proof, facts.decision as 0 | 1 | null) : FORMER) },
       {
         title: 'Entry in the log',
         ...skipped(`It is entry ${merkleIndex}: Log checks its place.`),

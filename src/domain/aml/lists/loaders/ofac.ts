@@ -54,9 +54,9 @@ const readByEntry = async (
   return found
 }
 
-/** The last word of what numbers are called: `Company Number`, `C.U.R.P.`, `Unified Social Credit Code (USCC)`. */
+/** The last word of what numbers are called: `Company Number`, `C.U.R.P.`, `Registration Certificate Number (Dubai)`. */
 const NUMBERED =
-  /^(?:Numbers?|No\.?|#|ID|Card|Code|Passport|Identification|Licen[cs]e|(?:[A-Z]\.){2,}|\([A-Z]{2,}\))$/
+  /^(?:numbers?|no\.?|#|id|card|code\)?|passport|identification|document|registration|licen[cs]e|ssn|fein|rfc|rsin|rtn|electoral|nacional|identidad|(?:[a-z]\.){2,}|\([a-z]{2,}\))$/i
 /** What is told of a number behind it: its country, `issued 16 Jun 2000`. */
 const BEHIND_NUMBER = /^(?:\(.*|issued|expires)$/
 /** Places and other parties may have numbers in their names. */
