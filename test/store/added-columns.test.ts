@@ -101,7 +101,7 @@ describe('a column that is added', () => {
           ask: () => database.query<AskedRow>(ALL, [], 'test-all'),
         },
         'a timed query': {
-          connections: 4,
+          connections: 2,
           ask: () => database.queryWithin!<AskedRow>(9000, ALL, [], 'test-all'),
         },
         'a transaction': {
