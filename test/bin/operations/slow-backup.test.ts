@@ -82,7 +82,7 @@ onEmbedded.describe('npx assay backup and restore', function () {
     expectRefused(await runCli(['restore', backup, '--checkpoint', join(files, 'none.txt')], elsewhereYet))
     expect(readdirSync(elsewhereYet.DATA_DIR)).to.deep.equal([])
     expect(expectRefused(await runCli(['restore', '--checkpoint', backup], keyed))).to.include(
-      'no checkpoint of log.example',
+      'holds no checkpoint. Nothing was changed.',
     )
 
     const copied = await openDatabase({ dataDir: restored })
