@@ -67,19 +67,19 @@ const compareSignatures = async (signers: Signers): Promise<void> => {
   ] as const) {
     const [classical, pq] = await Promise.all([
       signers.current('tokens', 'Ed25519'),
-      signers.current('tokens', alg),
+      signers.postQuantum('tokens', alg),
     ])
     const { publicKey, secretKey } = scheme.keygen(new Uint8Array(randomBytes(32)))
     const drafted = content(name, [classical.kid, pq.kid])
     const message = hybridSigningBytes(drafted)
     const context = { context: HYBRID_TOKEN_CONTEXT }
     const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
-    const issue = (): HybridToken => {
+    const issue = async (): Promise<HybridToken> => {
       const bytes = hybridSigningBytes(drafted)
       return {
         ...drafted,
         sig_classical: encode(classical.sign(bytes)),
-        sig_pq: encode(pq.sign(bytes, HYBRID_TOKEN_CONTEXT)),
+        sig_pq: encode(await pq.sign(bytes, HYBRID_TOKEN_CONTEXT)),
       }
     }
     await compare(`sign both, ${name}`, [
@@ -88,7 +88,7 @@ const compareSignatures = async (signers: Signers): Promise<void> => {
       { name: 'node:crypto Ed25519 alone', run: () => sign(null, message, ed.privateKey) },
       { name: 'jose, a JWT by EdDSA', run: jwt },
     ])
-    const token = issue()
+    const token = await issue()
     const [pqSignature, edSignature] = [
       scheme.sign(message, secretKey, context),
       sign(null, message, ed.privateKey),

@@ -1,6 +1,5 @@
 /** Signatures of notes: checked with what Node and @noble have, and made by the keys of witnesses (C2SP signed-note, tlog-cosignature). @module */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
-import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import {
   concat,
   cosignedMessage,
@@ -13,14 +12,15 @@ import {
 } from '../protocol/checkpoint/note.ts'
 import { identified, signatureLine } from '../protocol/checkpoint/signed-note.ts'
 import { verifyEd25519 } from './ed25519.ts'
+import { ML_DSA_SEED_BYTES, mlDsa } from './ml-dsa.ts'
 
-/** Bytes that an ML-DSA key is made from (FIPS 204 §5.1). */
-const ML_DSA_SEED_BYTES = 32
+/** What C2SP has cosignatures made with. */
+const scheme = mlDsa('ML-DSA-44')
 
 /** Whether the key made the signature. */
 export const isNoteSigned = ({ key, message, signature }: NoteSignature): boolean =>
   key.type === NOTE_ML_DSA_44_COSIGNATURE
-    ? ml_dsa44.verify(signature, message, key.publicKey)
+    ? scheme.verify(signature, message, key.publicKey)
     : verifyEd25519(key.publicKey, message, signature)
 
 /** A key that cosigns checkpoints. */
@@ -51,7 +51,7 @@ const publicBytes = (key: KeyObject): Uint8Array =>
  */
 export const createCosigners = (name: string, { ed25519, mlDsa44 }: CosignerSecrets): readonly Cosigner[] => {
   const classical = createPrivateKey({ key: Buffer.from(ed25519), format: 'der', type: 'pkcs8' })
-  const postQuantum = ml_dsa44.keygen(mlDsa44)
+  const postQuantum = scheme.keygen(mlDsa44)
   const edKey = identified({ name, type: NOTE_ED25519_COSIGNATURE, publicKey: publicBytes(classical) })
   const mlKey = identified({ name, type: NOTE_ML_DSA_44_COSIGNATURE, publicKey: postQuantum.publicKey })
   return [
@@ -68,7 +68,7 @@ export const createCosigners = (name: string, { ed25519, mlDsa44 }: CosignerSecr
         const message = cosignedMessage({ cosigner: name, origin, timestamp, size, root })
         return signatureLine(
           mlKey,
-          timestampedSignature(timestamp, ml_dsa44.sign(message, postQuantum.secretKey)),
+          timestampedSignature(timestamp, scheme.sign(message, postQuantum.secretKey)),
         )
       },
     },

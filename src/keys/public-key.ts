@@ -4,10 +4,10 @@
  * @module
  */
 import { createPublicKey, verify } from 'node:crypto'
-import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
 import { isObject } from '../protocol/json-object.ts'
 import { isStrongEd25519Key, verifyEd25519 } from './ed25519.ts'
 import { type Jwk, thumbprint } from './jwks.ts'
+import { isMlDsa, MAX_CONTEXT_BYTES, mlDsa } from './ml-dsa.ts'
 import type { SigningAlgorithm } from './signers.ts'
 
 /** A key that was read and is sound. */
@@ -24,7 +24,6 @@ export interface PublicKey {
   verify(message: Uint8Array, signature: Uint8Array, context?: Uint8Array): boolean
 }
 
-const MAX_CONTEXT_BYTES = 255
 const ES256_SIGNATURE_BYTES = 64
 const COORDINATE_BYTES = 32
 
@@ -69,8 +68,8 @@ const readP256 = ({ x, y }: Members): Read | undefined => {
 }
 
 const readMlDsa = ({ alg, pub }: Members): Read | undefined => {
-  if (alg !== 'ML-DSA-44' && alg !== 'ML-DSA-65') return undefined
-  const scheme = alg === 'ML-DSA-44' ? ml_dsa44 : ml_dsa65
+  if (typeof alg !== 'string' || !isMlDsa(alg)) return undefined
+  const scheme = mlDsa(alg)
   const key = bytesOf(pub, scheme.lengths.publicKey as number)
   if (key === undefined) return undefined
   return {

@@ -12,12 +12,19 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto'
-import { ml_dsa44, ml_dsa65 } from '@noble/post-quantum/ml-dsa.js'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
 import { createRecent } from '../store/recent.ts'
 import { bytes, integer, json, type RowOf, table, text } from '../store/table.ts'
 import { type Jwk, type JwkSet, thumbprint } from './jwks.ts'
+import {
+  isMlDsa,
+  ML_DSA_SEED_BYTES,
+  type MlDsaAlgorithm,
+  mlDsa,
+  type SignatureAsked,
+  signMlDsa,
+} from './ml-dsa.ts'
 import type { Place, Sealing } from './sealing.ts'
 import { KEY_MEMORY_MS, signingOf } from './succession.ts'
 
@@ -27,6 +34,7 @@ export type SigningPurpose = (typeof SIGNING_PURPOSES)[number]
 /** Ed25519 (RFC 8032), ML-DSA-44 and ML-DSA-65 (FIPS 204, pure), ECDSA P-256 with SHA-256 (RFC 7518 §3.4). */
 export const SIGNING_ALGORITHMS = ['Ed25519', 'ML-DSA-44', 'ML-DSA-65', 'ES256'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
+type ClassicalAlgorithm = Exclude<SigningAlgorithm, MlDsaAlgorithm>
 
 /** Tickets have one algorithm, since they must stay small, and status lists and credentials have the one that wallets know. */
 const SOLE_ALGORITHM: Partial<Record<SigningPurpose, SigningAlgorithm>> = {
@@ -43,30 +51,27 @@ export const algorithmsOf = (purpose: SigningPurpose): readonly SigningAlgorithm
 /** For the same reason their keys are named by the first 48 bits of the thumbprint. */
 const TICKET_KID_CHARACTERS = 8
 
-export interface Signature {
-  /** RFC 7638 thumbprint of the key that signed, or its beginning. */
-  readonly kid: string
-  /** Ed25519 and ES256 (r ‖ s): 64 bytes; ML-DSA-44: 2,420; ML-DSA-65: 3,309. */
-  readonly signature: Uint8Array
-}
-
-/** One key, ready to sign without waiting. Hold it for one request only: a rotation must be noticed. */
-export interface CurrentSigner {
+/** One key, ready to sign. Hold it for one request only: a rotation must be noticed. */
+interface Ready<Sign> {
   /** RFC 7638 thumbprint; its first 8 characters for tickets. */
   readonly kid: string
-  /**
-   * @param context of ML-DSA (FIPS 204 §5.2), at most 255 bytes, by default empty
-   * @returns the signature, as long as {@link Signature} says
-   * @throws RangeError for a context that is too long, and for any with the other algorithms, which have none
-   */
-  sign(message: Uint8Array, context?: Uint8Array): Uint8Array
+  readonly sign: Sign
 }
+
+/** Signs without waiting; 64 bytes, of ES256 r ‖ s. */
+export type CurrentSigner = Ready<(message: Uint8Array) => Uint8Array>
+
+/**
+ * Signs on another thread, since a signature takes longer than others should wait; as many bytes as {@link signMlDsa} says.
+ * `context` (FIPS 204 §5.2) is empty by default. Throws RangeError for one that is too long.
+ */
+export type PostQuantumSigner = Ready<(message: Uint8Array, context?: Uint8Array) => Promise<Uint8Array>>
 
 export interface Signers {
   /** The key of a purpose that signs now, for code that can't wait while it signs, such as a ledger item's rows. */
-  current(purpose: SigningPurpose, alg: SigningAlgorithm): Promise<CurrentSigner>
-  /** Signs with the current key of a purpose. */
-  sign(purpose: SigningPurpose, alg: SigningAlgorithm, message: Uint8Array): Promise<Signature>
+  current(purpose: SigningPurpose, alg: ClassicalAlgorithm): Promise<CurrentSigner>
+  /** The same of ML-DSA, whose signatures are waited for. */
+  postQuantum(purpose: SigningPurpose, alg: MlDsaAlgorithm): Promise<PostQuantumSigner>
   /**
    * A key of this purpose and algorithm, current or replaced; undefined where this kid names none, or one that was ended: what a
    * message says of its key must never choose one that was made for something else.
@@ -95,9 +100,6 @@ type SigningKeyRow = RowOf<typeof signingKeys>
 
 const REREAD_MS = 100
 const SEAL_PURPOSE = 'signing-key'
-const ML_DSA_SEED_BYTES = 32
-/** FIPS 204 §5.2. */
-const MAX_CONTEXT_BYTES = 255
 const NO_CONTEXT = new Uint8Array(0)
 
 const place = (kid: string): Place => ({ table: 'signing_keys', column: 'sealed_private', row: kid })
@@ -115,48 +117,28 @@ interface KeyPair {
   readonly secret: Uint8Array
 }
 
-const generateClassical = (alg: 'Ed25519' | 'ES256'): KeyPair => {
+const generateClassical = (alg: ClassicalAlgorithm): KeyPair => {
   const { privateKey } =
     alg === 'Ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = createPublicKey(privateKey).export({ format: 'jwk' })
   return { jwk: jwk as Jwk, secret: privateKey.export({ format: 'der', type: 'pkcs8' }) }
 }
 
-const mlDsa = (alg: 'ML-DSA-44' | 'ML-DSA-65') => (alg === 'ML-DSA-44' ? ml_dsa44 : ml_dsa65)
-
 /** JWK type AKP of draft-ietf-cose-dilithium: the public key as bytes, the algorithm as part of the key. */
-const generateMlDsa = (alg: 'ML-DSA-44' | 'ML-DSA-65'): KeyPair => {
+const generateMlDsa = (alg: MlDsaAlgorithm): KeyPair => {
   const seed = new Uint8Array(randomBytes(ML_DSA_SEED_BYTES))
   const { publicKey } = mlDsa(alg).keygen(seed)
   return { jwk: { kty: 'AKP', alg, pub: Buffer.from(publicKey).toString('base64url') }, secret: seed }
 }
 
 const generate = (alg: SigningAlgorithm): KeyPair =>
-  alg === 'Ed25519' || alg === 'ES256' ? generateClassical(alg) : generateMlDsa(alg)
+  isMlDsa(alg) ? generateMlDsa(alg) : generateClassical(alg)
 
-type Sign = CurrentSigner['sign']
-
-const mlDsaSigner = (alg: 'ML-DSA-44' | 'ML-DSA-65', seed: Uint8Array): Sign => {
-  const { secretKey } = mlDsa(alg).keygen(seed)
-  return (message, context = NO_CONTEXT) => {
-    if (context.length > MAX_CONTEXT_BYTES)
-      throw new RangeError(`A context has at most ${MAX_CONTEXT_BYTES} bytes.`)
-    return mlDsa(alg).sign(message, secretKey, { context })
-  }
-}
-
-const classicalSigner = (alg: 'Ed25519' | 'ES256', secret: Uint8Array): Sign => {
+const classicalSigner = (alg: ClassicalAlgorithm, secret: Uint8Array): CurrentSigner['sign'] => {
   const key: KeyObject = createPrivateKey({ key: Buffer.from(secret), format: 'der', type: 'pkcs8' })
-  return (message, context) => {
-    if (context !== undefined) throw new RangeError(`${alg} has no context.`)
-    return alg === 'Ed25519'
-      ? sign(null, message, key)
-      : sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
-  }
+  return (message) =>
+    alg === 'Ed25519' ? sign(null, message, key) : sign('sha256', message, { key, dsaEncoding: 'ieee-p1363' })
 }
-
-const signerFor = (alg: SigningAlgorithm, secret: Uint8Array): Sign =>
-  alg === 'Ed25519' || alg === 'ES256' ? classicalSigner(alg, secret) : mlDsaSigner(alg, secret)
 
 /** The columns of a new key that don't depend on those that there are. */
 export const draftSigningKey = (
@@ -183,14 +165,23 @@ interface Deps {
   readonly database: Database
   readonly sealing: Sealing
   readonly clock: Clock
+  /** Makes ML-DSA signatures on another thread; absent: on this one. */
+  readonly signElsewhere?: ((asked: SignatureAsked) => Promise<Uint8Array>) | undefined
 }
 
 /**
  * Creates the keys that are missing; safe when several servers start at once.
  * @throws SealingError when the database was sealed under another master key
  */
-export const createSigners = async ({ database: { knex }, sealing, clock }: Deps): Promise<Signers> => {
-  const signers = new Map<string, Sign>()
+export const createSigners = async ({
+  database: { knex },
+  sealing,
+  clock,
+  signElsewhere = async (asked) => signMlDsa(asked),
+}: Deps): Promise<Signers> => {
+  /** Each made when its key first signs. */
+  const classical = new Map<string, CurrentSigner['sign']>()
+  const postQuantum = new Map<string, PostQuantumSigner['sign']>()
 
   const read = (): Promise<SigningKeyRow[]> =>
     knex<SigningKeyRow>('signing_keys')
@@ -208,13 +199,26 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
       clock.now(),
     )
 
-  const unseal = ({ kid, alg, sealed_private }: SigningKeyRow): Sign => {
-    let signer = signers.get(kid)
-    if (signer === undefined) {
-      signer = signerFor(alg, sealing.open(SEAL_PURPOSE, place(kid), sealed_private))
-      signers.set(kid, signer)
-    }
-    return signer
+  const unseal = ({ kid, sealed_private }: SigningKeyRow): Uint8Array =>
+    sealing.open(SEAL_PURPOSE, place(kid), sealed_private)
+
+  const classicalOf = (row: SigningKeyRow, alg: ClassicalAlgorithm): CurrentSigner => {
+    const { kid } = row
+    const sign = classical.get(kid) ?? classicalSigner(alg, unseal(row))
+    classical.set(kid, sign)
+    return { kid, sign }
+  }
+
+  const postQuantumSigner = (row: SigningKeyRow, alg: MlDsaAlgorithm): PostQuantumSigner['sign'] => {
+    const { secretKey } = mlDsa(alg).keygen(unseal(row))
+    return (message, context = NO_CONTEXT) => signElsewhere({ alg, secretKey, message, context })
+  }
+
+  const postQuantumOf = (row: SigningKeyRow, alg: MlDsaAlgorithm): PostQuantumSigner => {
+    const { kid } = row
+    const sign = postQuantum.get(kid) ?? postQuantumSigner(row, alg)
+    postQuantum.set(kid, sign)
+    return { kid, sign }
   }
 
   const currentOf = async (purpose: SigningPurpose, alg: SigningAlgorithm): Promise<SigningKeyRow> => {
@@ -233,18 +237,11 @@ export const createSigners = async ({ database: { knex }, sealing, clock }: Deps
   if (missing.length > 0)
     await knex('signing_keys').insert(missing).onConflict(['purpose', 'alg', 'version']).ignore()
   // One key is opened now, so that a wrong master key is noticed at the start and not at the first signature.
-  unseal(await currentOf('results', 'Ed25519'))
+  classicalOf(await currentOf('results', 'Ed25519'), 'Ed25519')
 
   return {
-    async current(purpose, alg) {
-      const row = await currentOf(purpose, alg)
-      return { kid: row.kid, sign: unseal(row) }
-    },
-
-    async sign(purpose, alg, message) {
-      const row = await currentOf(purpose, alg)
-      return { kid: row.kid, signature: unseal(row)(message) }
-    },
+    current: async (purpose, alg) => classicalOf(await currentOf(purpose, alg), alg),
+    postQuantum: async (purpose, alg) => postQuantumOf(await currentOf(purpose, alg), alg),
 
     async publicKey(purpose, alg, kid) {
       const isIt = (row: SigningKeyRow) => row.purpose === purpose && row.alg === alg && row.kid === kid

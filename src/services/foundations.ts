@@ -2,6 +2,7 @@
  * What every service stands on: database, ledger, keys, accounts, the way out. Built once, in order.
  * @module
  */
+import { inTurn } from '../circuits/threads/in-turn.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { keepSecret, MEMORY_DATA_DIR, makeDataDirectory, readSecret } from '../config/secrets.ts'
@@ -48,6 +49,7 @@ import {
 import { type Disk, watchDisk } from '../store/watch/disk.ts'
 import { createEmbeddedWrites, type EmbeddedWrites } from '../store/watch/embedded-writes.ts'
 import { openSignedLogs, type Recorded } from './logs.ts'
+import { createThreadServices, type ThreadServices } from './threads.ts'
 
 /** Where a generated admin key is kept in DATA_DIR. */
 export const ADMIN_KEY_FILE = 'admin.key'
@@ -55,7 +57,7 @@ export const ADMIN_KEY_FILE = 'admin.key'
 /** What ends the services, in the order in which they were built. */
 export type Closers = (() => Promise<void> | void)[]
 
-export interface Foundations {
+export interface Foundations extends ThreadServices {
   readonly config: Config
   readonly clock: Clock
   readonly logger: Logger
@@ -144,7 +146,8 @@ const openKeys = async (
     bus,
     clock,
     logger,
-  }: Pick<Foundations, 'config' | 'database' | 'redis' | 'bus' | 'clock' | 'logger'>,
+    workerPool,
+  }: Pick<Foundations, 'config' | 'database' | 'redis' | 'bus' | 'clock' | 'logger' | 'workerPool'>,
   closers: Closers,
 ): Promise<Pick<Foundations, 'sealing' | 'openRecent' | 'signers' | 'issuer' | 'pseudonyms'>> => {
   // First, since it notices a MASTER_KEY that is not this database's.
@@ -152,7 +155,8 @@ const openKeys = async (
   closers.push(close)
   const codec = createSealedValues(sealing)
   const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
-  const signers = await createSigners({ database, sealing, clock })
+  const signElsewhere = inTurn(workerPool, workerPool.sign)
+  const signers = await createSigners({ database, sealing, clock, signElsewhere })
   const issuer = await createIssuer({ database, sealing, clock })
   const pseudonyms = createPseudonyms({ database, sealing, clock })
   return { sealing, openRecent, signers, issuer, pseudonyms }
@@ -322,7 +326,10 @@ export const createFoundations = async (
   const { database, logHome, redis, bus, limits } = await openStores(config, logger, closers)
   const core = createCore()
   const metrics = createMetrics()
-  const keys = await openKeys({ config, database, redis, bus, clock, logger }, closers)
+  const threads = createThreadServices({ config, database, logger })
+  const { workerPool } = threads
+  closers.push(() => workerPool.close())
+  const keys = await openKeys({ config, database, redis, bus, clock, logger, workerPool }, closers)
   const { sealing, openRecent, signers, pseudonyms } = keys
   const { logs, untraced } = await openLedger(
     { config, database, clock, logger, metrics, sealing, pseudonyms },
@@ -362,6 +369,7 @@ export const createFoundations = async (
     limits,
     core,
     metrics,
+    ...threads,
     ...keys,
     logs,
     ledger,

@@ -1,9 +1,6 @@
 /** Builds what makes and verifies proofs, and the signed results that are proven. @module */
-import { type Artifacts, loadArtifacts } from '../circuits/artifacts/artifacts.ts'
-import { QUICK_TABLE_BYTES } from '../circuits/proving/groth16.ts'
 import { createProver, type Prover } from '../circuits/proving/prover.ts'
 import { createGiveWay, type GiveWay } from '../circuits/threads/give-way.ts'
-import { createWorkerPool, type WorkerPool } from '../circuits/threads/worker-pool.ts'
 import { createVerifier, type Verifier } from '../circuits/verifying/verifier-queue.ts'
 import { type CircuitsService, createCircuits } from '../domain/circuits/service.ts'
 import { DecisionRequest } from '../domain/policies/schemas-decisions.ts'
@@ -19,7 +16,6 @@ import type { Closers, Foundations } from './foundations.ts'
 
 export interface ProvingServices {
   readonly circuits: CircuitsService
-  readonly workerPool: WorkerPool
   readonly giveWay: GiveWay
   readonly prover: Prover
   readonly verifier: Verifier
@@ -28,30 +24,13 @@ export interface ProvingServices {
   readonly policies: PoliciesService
 }
 
-let shipped: Artifacts | undefined
-/** Read and checked once, for all servers of a process. */
-const shippedArtifacts = (): Artifacts => {
-  shipped ??= loadArtifacts()
-  return shipped
-}
-
 /** @param closers receives what ends the services */
 export const createProvingServices = (foundations: Foundations, closers: Closers): ProvingServices => {
   const { config, database, logs, ledger, signers, accounts, metrics, clock, openRecent, logger } =
     foundations
+  const { artifacts, workerPool, tableBytes } = foundations
   const { baseUrl } = config
   const usage = createUsage({ database, accounts, clock, logger })
-  const artifacts = config.circuitsDir ? loadArtifacts(config.circuitsDir) : shippedArtifacts()
-  const tableBytes = config.proverTableMb * 2 ** 20
-  const workerPool = createWorkerPool({
-    threads: config.proverThreads,
-    artifacts,
-    // Above that, the others are made in the background.
-    tableBytes: tableBytes < QUICK_TABLE_BYTES ? tableBytes : undefined,
-    onFailure: (error) => logger.error({ err: error }, 'a thread for proofs failed'),
-  })
-  closers.push(() => workerPool.close())
-  database.onMessage?.(workerPool.hear)
   const giveWay = createGiveWay({ threads: workerPool.threads })
   const prover = createProver({
     pool: workerPool,
@@ -90,5 +69,5 @@ export const createProvingServices = (foundations: Foundations, closers: Closers
     baseUrl,
     checkEvaluation: bodyCheck(DecisionRequest),
   })
-  return { circuits, workerPool, giveWay, prover, verifier, usage, verification, policies }
+  return { circuits, giveWay, prover, verifier, usage, verification, policies }
 }

@@ -2,7 +2,7 @@
  * Builds each service once, in order; the only place where one domain is handed another.
  * @module
  */
-import { createHashing } from '../circuits/threads/hashing.ts'
+import { inTurn } from '../circuits/threads/in-turn.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { createField } from '../core/field.ts'
@@ -44,6 +44,7 @@ type Shared = Pick<
   | 'ledger'
   | 'limits'
   | 'metrics'
+  | 'workerPool'
   | 'signers'
   | 'issuer'
   | 'security'
@@ -141,12 +142,9 @@ const createFollowers = async (
 }
 
 /** Of each log. Close them before the threads that hash for them. */
-const openPoseidonLogs = (
-  foundations: Foundations,
-  { workerPool }: ProvingServices,
-  closers: Closers,
-): PoseidonLogs => {
-  const hashMany = createHashing(workerPool)
+const openPoseidonLogs = (foundations: Foundations, closers: Closers): PoseidonLogs => {
+  const { workerPool } = foundations
+  const hashMany = inTurn(workerPool, workerPool.hash)
   const field = createField()
   const opened = new Map<number, PoseidonLog>()
   const stopListening = foundations.logs.each((number) =>
@@ -210,7 +208,7 @@ const build = async (
   const { hybridTokens } = agentServices
   const tokens = createTokens({ ...foundations, hybridTokens, baseUrl, passes, nullifiers })
   const provingServices = createProvingServices(foundations, closers)
-  const poseidonLogs = openPoseidonLogs(foundations, provingServices, closers)
+  const poseidonLogs = openPoseidonLogs(foundations, closers)
   const peopleServices = await createPeopleServices(foundations, closers)
   const proofServices = createProofServices({
     ...foundations,

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { createHashing, hashAsked } from '../../src/circuits/threads/hashing.ts'
+import { hashAsked } from '../../src/circuits/threads/hashing.ts'
+import { inTurn } from '../../src/circuits/threads/in-turn.ts'
 import { createWorkerPool } from '../../src/circuits/threads/worker-pool.ts'
 import { createField, FIELD_MODULUS } from '../../src/core/field.ts'
 import { artifacts } from '../support/circuits/circuits.ts'
@@ -13,7 +14,7 @@ describe('hashes on threads', () => {
   it('are those of the field, of every so many elements, level by level', async function () {
     this.timeout(30_000)
     const pool = createWorkerPool({ threads: 1, artifacts })
-    const hashMany = createHashing(pool)
+    const hashMany = inTurn(pool, pool.hash)
     try {
       const [threes, pairs] = await Promise.all([
         hashMany({ tag: 4, width: 3, levels: 1, elements: bytes(1n, 2n, 0n, 4n, FIELD_MODULUS - 1n, 6n) }),

@@ -66,7 +66,9 @@ const append = ({ ledger }: Pick<Server, 'ledger'>, count: number) =>
 
 /** The public key and note key id of a purpose's key, computed here from what the JWK set says. */
 const publishedKey = async (signers: Signers, type: number, origin = ORIGIN) => {
-  const { kid } = await signers.current('log', type === 1 ? 'Ed25519' : 'ML-DSA-44')
+  const { kid } = await (type === 1
+    ? signers.current('log', 'Ed25519')
+    : signers.postQuantum('log', 'ML-DSA-44'))
   const jwk = (await signers.jwks()).keys.find((key) => key.kid === kid)
   const bytes = Buffer.from(jwk?.x ?? jwk?.pub ?? '', 'base64url')
   const id = createHash('sha256').update(`${origin}\n`).update(Buffer.of(type)).update(bytes).digest()

@@ -3,7 +3,6 @@
  * @module
  */
 import { FIELD_BYTES, type Field } from '../../core/field.ts'
-import type { WorkerPool } from './worker-pool.ts'
 
 /** Every `width` elements are hashed by themselves, then what came out, `levels` times in all. */
 export interface HashesAsked {
@@ -48,27 +47,4 @@ export const hashAsked = (field: Field, { tag, width, levels, elements }: Hashes
     made = width === 2 ? field.poseidonPairs(tag, made) : hashEach(field, tag, width, bytes)
   }
   return made
-}
-
-interface Waiting {
-  readonly asked: HashesAsked
-  resolve(hashes: Uint8Array): void
-  reject(error: unknown): void
-}
-
-/**
- * Hashes take turns with proofs. Whoever asks waits for the answer before the pool is closed.
- * @returns a function that makes them; it throws as {@link hashAsked}, and AppError unavailable when no thread could start
- */
-export const createHashing = (pool: Pick<WorkerPool, 'serve' | 'hash'>) => {
-  const waiting: Waiting[] = []
-  const wake = pool.serve(() => {
-    const next = waiting.shift()
-    return next && pool.hash(next.asked).then(next.resolve, next.reject)
-  })
-  return (asked: HashesAsked): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      waiting.push({ asked, resolve, reject })
-      wake()
-    })
 }

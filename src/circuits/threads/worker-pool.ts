@@ -1,8 +1,9 @@
 /**
- * The threads that make and verify proofs, and hash. Who has work for them keeps it in a queue of its own, and takes turns with the others.
+ * The threads that make and verify proofs, hash and sign. Who has work for them keeps it in a queue of its own, and takes turns with the others.
  * Node only.
  * @module
  */
+import type { SignatureAsked } from '../../keys/ml-dsa.ts'
 import { type Artifacts, workerFile } from '../artifacts/artifacts.ts'
 import { CIRCUITS, type CircuitId } from '../catalogue.ts'
 import type { WitnessInput } from '../circuit.ts'
@@ -52,10 +53,11 @@ interface VerifyingTask {
   readonly proofs: readonly Uint8Array[]
 }
 
-/** What a thread is asked for: to prepare itself, a proof, what to think of proofs, a part of tables, or hashes. */
+/** What a thread is asked for: to prepare itself, a proof, what to think of proofs, a part of tables, hashes, or a signature. */
 export type WorkerTask =
   | { readonly warm: CircuitGiven }
   | { readonly hashes: HashesAsked }
+  | { readonly signature: SignatureAsked }
   | ProvingTask
   | HelpingTask
   | VerifyingTask
@@ -122,6 +124,8 @@ export interface WorkerPool {
   verify(circuitId: CircuitId, proofs: readonly Uint8Array[]): Promise<readonly ProofVerdict[]>
   /** Likewise. @returns 32 bytes a hash */
   hash(asked: HashesAsked): Promise<Uint8Array>
+  /** Likewise. @throws as {@link signMlDsa} */
+  sign(asked: SignatureAsked): Promise<Uint8Array>
   /** Starts every thread, so that the first tasks needn't wait for that. @throws as `prove` */
   warm(): Promise<void>
   /** Takes what threads have answered, so that they have their next task before the turn of the event loop ends. */
@@ -218,6 +222,7 @@ export const createWorkerPool = ({
     },
     verify: async (circuitId, proofs) => (await run({ circuitId, proofs })) as readonly ProofVerdict[],
     hash: async (hashes) => (await run({ hashes })) as Uint8Array,
+    sign: async (signature) => (await run({ signature })) as Uint8Array,
     warm() {
       const all = async (): Promise<void> => {
         const given = { circuitId: WARM, files: await filesOf(WARM) }

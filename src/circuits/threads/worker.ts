@@ -1,10 +1,11 @@
 /**
- * One thread that makes and verifies proofs, and hashes: the files of a circuit arrive with the tasks, in shared memory; what it needs is
+ * One thread that makes and verifies proofs, hashes and signs: the files of a circuit arrive with the tasks, in shared memory; what it needs is
  * prepared when it is first asked for. A program of its own, build/circuit-worker.js.
  * @module
  */
 import { workerData } from 'node:worker_threads'
 import { createField, type Field } from '../../core/field.ts'
+import { type SignatureAsked, signMlDsa } from '../../keys/ml-dsa.ts'
 import type { CircuitId } from '../catalogue.ts'
 import { type CircuitProver, createCircuitProver, type Proved } from '../proving/groth16.ts'
 import { ProofStopped } from '../proving/proving-core.ts'
@@ -112,6 +113,15 @@ const prove = async ({ circuitId, files, input, tables, helpers, stop }: Proving
   }
 }
 
+/** The key that came with it is not kept. */
+const sign = (asked: SignatureAsked): Uint8Array => {
+  try {
+    return signMlDsa(asked)
+  } finally {
+    asked.secretKey.fill(0)
+  }
+}
+
 const work = async (task: WorkerTask): Promise<WorkerAnswer> => {
   if ('warm' in task) {
     await proverOf(task.warm)
@@ -122,6 +132,7 @@ const work = async (task: WorkerTask): Promise<WorkerAnswer> => {
     field ??= createField()
     return hashAsked(field, task.hashes)
   }
+  if ('signature' in task) return sign(task.signature)
   if ('proofs' in task) return verifierOf(task.circuitId).verifyMany(task.proofs)
   if ('asked' in task) {
     const maker = tableMakerOf(task.asked, task.files)

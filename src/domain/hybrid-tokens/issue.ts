@@ -42,7 +42,7 @@ import { checkSignature, type Half } from './signatures.ts'
 import { hybridTokens } from './store.ts'
 
 export interface IssueDeps extends KeyDeps {
-  readonly signers: Pick<Signers, 'current' | 'publicKey'>
+  readonly signers: Pick<Signers, 'current' | 'postQuantum' | 'publicKey'>
   readonly sealing: Sealing
   readonly clock: Clock
   readonly nullifiers: Pick<typeof Nullifiers, 'createNullifierSweep' | 'issuedNullifierRow'>
@@ -177,7 +177,7 @@ const toIssued = (
   signatures: Pick<HybridTokenIssued, 'sig_classical' | 'sig_pq' | 'signed_by'>,
 ): HybridTokenIssued => ({ ...content, claims: { ...content.claims }, ...signatures })
 
-/** A token that the service signs, always with both keys. Takes milliseconds of the thread. @throws AppError validation_failed */
+/** A token that the service signs, always with both keys. @throws AppError validation_failed */
 export const signByService = async (
   { signers, clock }: IssueDeps,
   input: NewHybridToken,
@@ -186,7 +186,7 @@ export const signByService = async (
   const now = clock.now()
   const [classical, pq] = await Promise.all([
     signers.current(KEY_PURPOSE, SIGNING_ALGORITHM[alg_classical]),
-    signers.current(KEY_PURPOSE, SIGNING_ALGORITHM[alg_pq]),
+    signers.postQuantum(KEY_PURPOSE, SIGNING_ALGORITHM[alg_pq]),
   ])
   const fresh = { token_id: newId('hyt', now), iat: Math.floor(now / MS_PER_SECOND) }
   const content = contentOf(input, { ...fresh, kid_classical: classical.kid, kid_pq: pq.kid }, now)
@@ -194,7 +194,7 @@ export const signByService = async (
   const text = (signature: Uint8Array) => Buffer.from(signature).toString('base64url')
   const token = toIssued(content, {
     sig_classical: text(classical.sign(bytes)),
-    sig_pq: text(pq.sign(bytes, HYBRID_TOKEN_CONTEXT)),
+    sig_pq: text(await pq.sign(bytes, HYBRID_TOKEN_CONTEXT)),
     signed_by: 'service',
   })
   return { token, holds: { classical: true, pq: true } }

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { fail } from '../../errors.ts'
-import type { Signers } from '../../keys/signers.ts'
+import type { CurrentSigner, PostQuantumSigner, Signers } from '../../keys/signers.ts'
 import {
   cosignedMessage,
   NOTE_ED25519,
@@ -23,8 +23,8 @@ import type { Head, Log } from '../tree/log.ts'
 import { createHighWater } from './high-water.ts'
 
 /**
- * An ML-DSA signature holds up the process for some 15 ms, and anybody may ask: whoever asks in between waits for the
- * next, so that signing a log takes at most a sixteenth of the time.
+ * An ML-DSA signature takes a thread some 15 ms, and anybody may ask: whoever asks in between waits for the
+ * next, so that signing a log takes at most a sixteenth of its time.
  */
 const SIGNING_PAUSE_MS = 250
 /** The same between logs that take turns: together at most a quarter of the time, however many there are. */
@@ -68,7 +68,7 @@ type CheckpointRow = RowOf<typeof checkpoints>
 interface Deps {
   readonly database: Database
   readonly log: Log
-  readonly signers: Pick<Signers, 'current' | 'jwks'>
+  readonly signers: Pick<Signers, 'current' | 'postQuantum' | 'jwks'>
   readonly clock: Clock
   /** Which log it is, from 0; default 0. */
   readonly number?: number
@@ -97,11 +97,9 @@ export const createSigningTurns = (): (() => Promise<void>) => {
   }
 }
 
-interface Signing {
-  readonly key: NoteKey
-  readonly kid: string
-  sign(message: Uint8Array): Uint8Array
-}
+/** A key of the log that signs now, as its notes name it. */
+type Signing<Signer> = Signer & { readonly key: NoteKey }
+type SigningKeys = readonly [Signing<CurrentSigner>, Signing<PostQuantumSigner>]
 
 const equal = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
@@ -112,16 +110,23 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
   const rows = () => knex<CheckpointRow>('ledger_checkpoint')
   let signedAt = Number.NEGATIVE_INFINITY
 
-  const signing = async (type: NoteKey['type']): Promise<Signing> => {
-    const alg = type === NOTE_ED25519 ? 'Ed25519' : 'ML-DSA-44'
-    const current = await signers.current('log', alg)
+  const signingKeys = async (): Promise<SigningKeys> => {
+    const [classical, postQuantum] = await Promise.all([
+      signers.current('log', 'Ed25519'),
+      signers.postQuantum('log', 'ML-DSA-44'),
+    ])
     const { keys } = await signers.jwks()
-    const jwk = keys.find(({ kid }) => kid === current.kid)
-    const encoded = jwk?.x ?? jwk?.pub
-    if (encoded === undefined) throw new Error(`The log's ${alg} key is not published.`)
-    return { ...current, key: { name: origin, type, publicKey: Buffer.from(encoded, 'base64url') } }
+    const named = <Signer extends { readonly kid: string }>(
+      signer: Signer,
+      type: NoteKey['type'],
+    ): Signing<Signer> => {
+      const jwk = keys.find(({ kid }) => kid === signer.kid)
+      const encoded = jwk?.x ?? jwk?.pub
+      if (encoded === undefined) throw new Error(`The log's key ${signer.kid} is not published.`)
+      return { ...signer, key: { name: origin, type, publicKey: Buffer.from(encoded, 'base64url') } }
+    }
+    return [named(classical, NOTE_ED25519), named(postQuantum, NOTE_ML_DSA_44_COSIGNATURE)]
   }
-  const signingKeys = () => Promise.all([signing(NOTE_ED25519), signing(NOTE_ML_DSA_44_COSIGNATURE)])
 
   const inconsistent = (reason: string): never => {
     onInconsistency(reason)
@@ -166,15 +171,15 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
     return { row, head }
   }
 
-  const sign = (
+  const sign = async (
     { size, root }: Head,
-    [classical, postQuantum]: readonly [Signing, Signing],
+    [classical, postQuantum]: SigningKeys,
     at: number,
-  ): string => {
+  ): Promise<string> => {
     const text = checkpointText(origin, size, root)
     const timestamp = Math.floor(at / 1000)
     const message = cosignedMessage({ cosigner: origin, origin, timestamp, size, root })
-    const cosignature = timestampedSignature(timestamp, postQuantum.sign(message))
+    const cosignature = timestampedSignature(timestamp, await postQuantum.sign(message))
     return [
       `${text}\n`,
       signatureLine(classical.key, classical.sign(Buffer.from(text))),
@@ -218,7 +223,7 @@ export const createCheckpoints = (deps: Deps): Checkpoints => {
         continue
       }
       const at = clock.now()
-      const note = sign(head, keys, at)
+      const note = await sign(head, keys, at)
       signedAt = performance.now()
       const version = (row?.version ?? 0) + 1
       const next = {

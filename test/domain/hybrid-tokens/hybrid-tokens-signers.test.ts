@@ -252,13 +252,13 @@ describe('hybrid tokens of agents and devices', function () {
   it('and of the service can’t be mixed: one half each is nobody’s token', async () => {
     const draft = await prepared()
     const bytes = hybridSigningBytes({ ...draft })
-    const { kid, sign } = await app.services.signers.current('tokens', 'ML-DSA-44')
+    const { kid, sign } = await app.services.signers.postQuantum('tokens', 'ML-DSA-44')
     const mixed = { ...draft, kid_pq: kid }
     const { signing_input: _input, context: _context, ...statement } = mixed
     const token = {
       ...statement,
       sig_classical: agent.classical.sign(hybridSigningBytes(mixed)),
-      sig_pq: Buffer.from(sign(hybridSigningBytes(mixed), HYBRID_TOKEN_CONTEXT)).toString('base64url'),
+      sig_pq: Buffer.from(await sign(hybridSigningBytes(mixed), HYBRID_TOKEN_CONTEXT)).toString('base64url'),
     }
     expect(bytes).to.not.deep.equal(hybridSigningBytes(mixed))
     expect(await reasonsOf(token)).to.deep.equal(['SIGNER_MISMATCH', 'TOKEN_UNKNOWN'])

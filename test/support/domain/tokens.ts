@@ -6,7 +6,7 @@ import type {
   TokenStanding,
   TokenVerdict,
 } from '../../../src/domain/tokens/schemas.ts'
-import type { SigningAlgorithm, SigningPurpose } from '../../../src/keys/signers.ts'
+import type { SigningPurpose } from '../../../src/keys/signers.ts'
 import type { TestApp } from '../app.ts'
 import { type Client, demandSuccess, type RequestOptions, type TestResponse } from '../client.ts'
 
@@ -49,7 +49,7 @@ export const payloadOf = (jws: string): Record<string, unknown> =>
 export const signedBy = async (
   app: TestApp,
   purpose: SigningPurpose,
-  alg: SigningAlgorithm,
+  alg: 'Ed25519' | 'ES256',
   payload: object,
   header: object = {},
 ): Promise<string> => {
