@@ -48,3 +48,10 @@ describe('the core as it is built', () => {
     expect(SET_BASE?.value).to.equal(65_536)
   })
 })
+
+describe('programs as they are built', () => {
+  it('are ASCII, which takes half the memory', () => {
+    for (const name of ['server', 'circuit-worker', 'cli'])
+      expect(readFileSync(new URL(`build/${name}.js`, ROOT), 'latin1'), name).to.not.match(/[\x80-\xff]/)
+  })
+})

@@ -1,5 +1,7 @@
 /** How the programs that run in a checkout are bundled: the server, the command line, the threads. @module */
-import { type BuildOptions, build, type Metafile } from 'esbuild'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type BuildOptions, build, type Metafile, type OutputFile } from 'esbuild'
 
 /** Packages that read files by their own place. */
 const HAVE_FILES = ['@electric-sql/pglite']
@@ -38,8 +40,20 @@ const refuseLateCommonJs = ({ inputs }: Metafile): void => {
         throw new Error(`${file} imports ${path} late: its package belongs to LOADED_LATE`)
 }
 
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * In ASCII, of which the engine keeps a byte a character of a program's text, and two of any other. What esbuild leaves are comments
+ * and patterns, where an escape means the same.
+ */
+const writeAscii = ({ path, text, contents }: OutputFile): void => {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, path.endsWith('.js') ? text.replace(/[\u0080-\uffff]/g, escaped) : contents)
+}
+
 /** Bundles a program in parts, of which only what is needed is loaded. @throws Error as esbuild, and as {@link refuseLateCommonJs} */
 export const buildProgram = async (options: BuildOptions): Promise<void> => {
-  const { metafile } = await build({ ...PROGRAM, ...options, metafile: true })
+  const { metafile, outputFiles } = await build({ ...PROGRAM, ...options, metafile: true, write: false })
   refuseLateCommonJs(metafile)
+  outputFiles.forEach(writeAscii)
 }
