@@ -26,6 +26,7 @@ import { ok } from '../../support/client.ts'
 import { postV1Verify } from '../../support/domain/eligibility.ts'
 import { type TestPayment, type Till, terminalTill } from '../../support/domain/tills.ts'
 import { randomElement } from '../../support/elements.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 import { setSubscription } from '../../support/verification.ts'
 
 const nullifierOf = (payment: TestPayment): bigint => {
@@ -245,45 +246,56 @@ describe('POST /api/circuits/offline-validation', function () {
       expect((await send(proved)).body.offline_valid).to.equal(true)
     })
 
-    it('does not count where amount or time of the held payment are not within its bounds', async () => {
-      isFalse(await send(await prove(payment, till, { amount: 100n, limit: 1249n })), [
-        'PAYMENT_OUT_OF_BOUNDS',
-      ])
-      const { time } = valuesOf(payment, till)
-      isFalse(await send(await prove(payment, till, { time: time + 9n, from: time + 1n })), [
-        'PAYMENT_OUT_OF_BOUNDS',
-      ])
-    })
+    onEmbedded.it(
+      'does not count where amount or time of the held payment are not within its bounds',
+      async () => {
+        isFalse(await send(await prove(payment, till, { amount: 100n, limit: 1249n })), [
+          'PAYMENT_OUT_OF_BOUNDS',
+        ])
+        const { time } = valuesOf(payment, till)
+        isFalse(await send(await prove(payment, till, { time: time + 9n, from: time + 1n })), [
+          'PAYMENT_OUT_OF_BOUNDS',
+        ])
+      },
+    )
 
-    it('does not count for another audience, organisation, merchant, currency or transaction', async () => {
-      const right = context(owner.organisationId, payment, till.merchantId)
-      const { statement } = right
-      for (const wrong of [
-        { ...right, aud: 'https://other.example' },
-        { ...right, org: 'org_other' },
-        { ...right, statement: { ...statement, merchantId: 'mer_other' } },
-        { ...right, statement: { ...statement, currency: 'EUR' } },
-        { ...right, nonce: 'txn_other' },
-      ])
-        isFalse(await send(await prove(payment, till, { ctx: contextElement(wrong) })), ['CONTEXT_MISMATCH'])
-    })
+    onEmbedded.it(
+      'does not count for another audience, organisation, merchant, currency or transaction',
+      async () => {
+        const right = context(owner.organisationId, payment, till.merchantId)
+        const { statement } = right
+        for (const wrong of [
+          { ...right, aud: 'https://other.example' },
+          { ...right, org: 'org_other' },
+          { ...right, statement: { ...statement, merchantId: 'mer_other' } },
+          { ...right, statement: { ...statement, currency: 'EUR' } },
+          { ...right, nonce: 'txn_other' },
+        ])
+          isFalse(await send(await prove(payment, till, { ctx: contextElement(wrong) })), [
+            'CONTEXT_MISMATCH',
+          ])
+      },
+    )
 
-    it('is refused with a reason, and no error, where it is no proof of these signals', async () => {
-      const { publicSignals, proof } = good
-      const [first = '', ...rest] = publicSignals
-      const swapped = { ...proof, pi_a: proof.pi_c }
-      isFalse(await send(good, { publicInputs: ['5', ...rest] }), ['PROOF_INVALID'])
-      isFalse(await send(good, { proof: swapped }), ['PROOF_INVALID'])
-      isFalse(await send(good, { publicInputs: [...publicSignals, '0'] }), ['SIGNAL_COUNT'])
-      isFalse(await send(good, { publicInputs: [`0${first}`, ...rest] }), ['SIGNAL_NOT_CANONICAL'])
-      isFalse(await send(good, { publicInputs: undefined }), ['SIGNAL_COUNT'])
-      isFalse(await send(good, { proof: {} }), ['PROOF_MALFORMED'])
-      isFalse(await send(good, { proof: 7 }), ['PROOF_MALFORMED'])
-      isFalse(await send(good, { proof: 'zk1.AAAA' }), ['PROOF_MALFORMED'])
-      isFalse(await send(good, { proof: 'zk1.AAAA', publicInputs: undefined }), ['PROOF_MALFORMED'])
-      const text = encodeZk1(proof, publicSignals)
-      isFalse(await send(good, { proof: text, publicInputs: ['5', ...rest] }), ['SIGNALS_MISMATCH'])
-    })
+    onEmbedded.it(
+      'is refused with a reason, and no error, where it is no proof of these signals',
+      async () => {
+        const { publicSignals, proof } = good
+        const [first = '', ...rest] = publicSignals
+        const swapped = { ...proof, pi_a: proof.pi_c }
+        isFalse(await send(good, { publicInputs: ['5', ...rest] }), ['PROOF_INVALID'])
+        isFalse(await send(good, { proof: swapped }), ['PROOF_INVALID'])
+        isFalse(await send(good, { publicInputs: [...publicSignals, '0'] }), ['SIGNAL_COUNT'])
+        isFalse(await send(good, { publicInputs: [`0${first}`, ...rest] }), ['SIGNAL_NOT_CANONICAL'])
+        isFalse(await send(good, { publicInputs: undefined }), ['SIGNAL_COUNT'])
+        isFalse(await send(good, { proof: {} }), ['PROOF_MALFORMED'])
+        isFalse(await send(good, { proof: 7 }), ['PROOF_MALFORMED'])
+        isFalse(await send(good, { proof: 'zk1.AAAA' }), ['PROOF_MALFORMED'])
+        isFalse(await send(good, { proof: 'zk1.AAAA', publicInputs: undefined }), ['PROOF_MALFORMED'])
+        const text = encodeZk1(proof, publicSignals)
+        isFalse(await send(good, { proof: text, publicInputs: ['5', ...rest] }), ['SIGNALS_MISMATCH'])
+      },
+    )
 
     it('no longer counts when its terminal is revoked', async () => {
       const lost = await terminalTill(app, owner)

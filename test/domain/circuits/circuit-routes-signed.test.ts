@@ -28,6 +28,7 @@ import {
 import { asPresented, postGenerate, postVerifyProof } from '../../support/domain/proof-api.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { rotateIssuer } from '../../support/rotation.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 const GATE = 'https://gate.example'
 const DAY_MS = 86_400_000
@@ -102,7 +103,7 @@ describe('circuit routes about what the service signed', function () {
       expectUnproven(await ask(owner.apiKey, { tokenId: revoked.tokenId }), 'token_valid')
     })
 
-    it('proves that it is not valid for another audience, or none, or later', async () => {
+    onEmbedded.it('proves that it is not valid for another audience, or none, or later', async () => {
       const { tokenId } = token
       await proven(
         await ask(owner.apiKey, { tokenId, audience: 'https://other.example' }),
@@ -127,7 +128,7 @@ describe('circuit routes about what the service signed', function () {
       expect(await countEntries(app, owner.organisationId, 'verify')).to.equal(before)
     })
 
-    it('takes the signals of a token that our issuer signed, and of no other', async () => {
+    onEmbedded.it('takes the signals of a token that our issuer signed, and of no other', async () => {
       const inputs = await tokenSignals(app, owner.organisationId)
       await proven(await ask(owner.apiKey, { inputs }), 'token_valid', true)
       const { issuerX: _x, issuerY: _y, ...keyless } = inputs
@@ -188,19 +189,22 @@ describe('circuit routes about what the service signed', function () {
       ask = asking(app, 'consent-verification')
     })
 
-    it('proves that a consent covers controller and purpose, with a handle for the subject', async () => {
-      const inputs = await consentSignals(app, owner.organisationId, { subject: 77n })
-      const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
-      const signals = consentVerification.read(body.publicInputs ?? [])
-      const stated = { controller: String(CONTROLLER), purpose_element: String(PURPOSE), disclose: '1' }
-      const purpose = defaultPurpose('consent_verification', stated)
-      const scope = scopeElement({ aud: app.url, org: owner.organisationId, purpose })
-      expect(signals).to.deep.include({ controller: CONTROLLER, purpose: PURPOSE, scope })
-      expect(signals.subject_handle).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
-      expect(await isVerifiedLater(body)).to.equal(true)
-    })
+    onEmbedded.it(
+      'proves that a consent covers controller and purpose, with a handle for the subject',
+      async () => {
+        const inputs = await consentSignals(app, owner.organisationId, { subject: 77n })
+        const body = await proven(await ask(owner.apiKey, { inputs }), 'consent_verified', true)
+        const signals = consentVerification.read(body.publicInputs ?? [])
+        const stated = { controller: String(CONTROLLER), purpose_element: String(PURPOSE), disclose: '1' }
+        const purpose = defaultPurpose('consent_verification', stated)
+        const scope = scopeElement({ aud: app.url, org: owner.organisationId, purpose })
+        expect(signals).to.deep.include({ controller: CONTROLLER, purpose: PURPOSE, scope })
+        expect(signals.subject_handle).to.equal(poseidon(POSEIDON_TAGS.SUBJECT, [77n, scope]))
+        expect(await isVerifiedLater(body)).to.equal(true)
+      },
+    )
 
-    it('proves that it does not cover another purpose or controller, or is over', async () => {
+    onEmbedded.it('proves that it does not cover another purpose or controller, or is over', async () => {
       const inputs = await consentSignals(app, owner.organisationId)
       await proven(
         await ask(owner.apiKey, { inputs: { ...inputs, purpose: '9' } }),
@@ -267,7 +271,7 @@ describe('circuit routes about what the service signed', function () {
     const ask = (inputs: object, context?: object) =>
       postGenerate(app, owner.apiKey, { circuit_id: 'kyc', inputs, ...(context && { context }) })
 
-    it('proves that a credential has level, age and country, or has not', async () => {
+    onEmbedded.it('proves that a credential has level, age and country, or has not', async () => {
       const inputs = await kycSignals(app, owner.organisationId, { subject: 77n })
       const { status, body } = await ask(inputs, { purpose: 'door' })
       expect(status, JSON.stringify(body)).to.equal(200)

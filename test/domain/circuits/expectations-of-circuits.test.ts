@@ -8,6 +8,7 @@ import { hybridRoutesOf } from '../../support/domain/hybrid-tokens.ts'
 import { asPresented, generated, reasonsOf } from '../../support/domain/proof-api.ts'
 import { terminalTill } from '../../support/domain/tills.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 type Path = Parameters<typeof asking>[1]
 type Field = Parameters<typeof expectUnproven>[1]
@@ -91,7 +92,7 @@ describe('expectations of what a circuit is asked about', function () {
     )
   })
 
-  it('hold a consent to them, by its id and by its receipt', async () => {
+  onEmbedded.it('hold a consent to them, by its id and by its receipt', async () => {
     const { consentId, receipt } = await consentRoutesOf(app, key).logged({ purposes: ['newsletter'] })
     ahead += 10_000
     const right = {
@@ -114,7 +115,7 @@ describe('expectations of what a circuit is asked about', function () {
       )
   })
 
-  it('hold a hybrid token to them', async () => {
+  onEmbedded.it('hold a hybrid token to them', async () => {
     const token = await hybridRoutesOf(app, key).issued({ claims: { decision: 1, level: 'gold' } })
     ahead += 10_000
     await holdTo(
@@ -138,7 +139,7 @@ describe('expectations of what a circuit is asked about', function () {
     )
   })
 
-  it('hold each of several proofs to them, and say which differs', async () => {
+  onEmbedded.it('hold each of several proofs to them, and say which differs', async () => {
     const [first, second] = [await generated(app, key), await generated(app, key)]
     const proofIds = [first.proof_id, second.proof_id]
     ahead += 10_000

@@ -19,6 +19,7 @@ import {
 import { CONTROLLER, consentRoutesOf } from '../../support/domain/consents.ts'
 import { asPresented, generated, postVerifyProof, reasonsOf } from '../../support/domain/proof-api.ts'
 import { base64url, payloadOf } from '../../support/domain/tokens.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 const FIELD = 'consent_verified'
 const DAY_MS = 86_400_000
@@ -167,7 +168,7 @@ describe('proofs of consents', function () {
     expect(refused.body.message).to.equal('The consent was refused.')
   })
 
-  it('say NO of a consent that is over, and those made before do not count any more', async () => {
+  onEmbedded.it('say NO of a consent that is over, and those made before do not count any more', async () => {
     const expiresAt = new Date(app.services.clock.now() + DAY_MS).toISOString()
     const { consentId } = await consents.logged({ subjectId: 'hal', expiresAt })
     clock.offsetMs = DAY_MS - 60_000
@@ -177,34 +178,37 @@ describe('proofs of consents', function () {
     await proven({ consentId, purpose }, false)
   })
 
-  it('need a receipt that this service signed for the organisation, as it was signed', async () => {
-    const { receipt, consentId } = await consents.logged({ subjectId: 'ida' })
-    const [head = '', body = '', tail = ''] = receipt.split('.')
-    const { kid, sign } = await app.services.signers.current('tokens', 'Ed25519')
-    const covered = `${base64url({ alg: 'EdDSA', kid, typ: 'cr+jws' })}.${body}`
-    const results = await app.services.signers.current('results', 'Ed25519')
-    const resigned = (header: object, payload: string) => {
-      const text = `${base64url({ alg: 'EdDSA', kid: results.kid, typ: 'cr+jws', ...header })}.${payload}`
-      return `${text}.${base64url(results.sign(Buffer.from(text)))}`
-    }
-    // The bytes are signed as before, so this one passes.
-    await expectProven(app, await ask({ receipt: `${head}.${body}.${tail}`, purpose }), FIELD)
-    for (const forged of [
-      'nonsense',
-      `${head}.${body}.${tail.slice(0, -4)}AAAA`,
-      `${head}.${base64url({ ...payloadOf(receipt), org: 'org_x' })}.${tail}`,
-      `${covered}.${base64url(sign(Buffer.from(covered)))}`,
-      resigned({ typ: 'vr+jws' }, body),
-      resigned({ jku: 'https://evil.example/' }, body),
-      resigned({ alg: 'none' }, body),
-      // Signed with our own key, but not what was issued.
-      resigned({}, base64url({ ...payloadOf(receipt), iat: 1 })),
-    ])
-      expectUnproven(await ask({ receipt: forged, purpose }), FIELD)
-    const stranger = await app.organisation()
-    expectUnproven(await ask({ receipt, purpose }, stranger.apiKey), FIELD)
-    expect((await ask({ consentId, purpose }, stranger.apiKey)).status).to.equal(404)
-  })
+  onEmbedded.it(
+    'need a receipt that this service signed for the organisation, as it was signed',
+    async () => {
+      const { receipt, consentId } = await consents.logged({ subjectId: 'ida' })
+      const [head = '', body = '', tail = ''] = receipt.split('.')
+      const { kid, sign } = await app.services.signers.current('tokens', 'Ed25519')
+      const covered = `${base64url({ alg: 'EdDSA', kid, typ: 'cr+jws' })}.${body}`
+      const results = await app.services.signers.current('results', 'Ed25519')
+      const resigned = (header: object, payload: string) => {
+        const text = `${base64url({ alg: 'EdDSA', kid: results.kid, typ: 'cr+jws', ...header })}.${payload}`
+        return `${text}.${base64url(results.sign(Buffer.from(text)))}`
+      }
+      // The bytes are signed as before, so this one passes.
+      await expectProven(app, await ask({ receipt: `${head}.${body}.${tail}`, purpose }), FIELD)
+      for (const forged of [
+        'nonsense',
+        `${head}.${body}.${tail.slice(0, -4)}AAAA`,
+        `${head}.${base64url({ ...payloadOf(receipt), org: 'org_x' })}.${tail}`,
+        `${covered}.${base64url(sign(Buffer.from(covered)))}`,
+        resigned({ typ: 'vr+jws' }, body),
+        resigned({ jku: 'https://evil.example/' }, body),
+        resigned({ alg: 'none' }, body),
+        // Signed with our own key, but not what was issued.
+        resigned({}, base64url({ ...payloadOf(receipt), iat: 1 })),
+      ])
+        expectUnproven(await ask({ receipt: forged, purpose }), FIELD)
+      const stranger = await app.organisation()
+      expectUnproven(await ask({ receipt, purpose }, stranger.apiKey), FIELD)
+      expect((await ask({ consentId, purpose }, stranger.apiKey)).status).to.equal(404)
+    },
+  )
 
   it('rest on a signature over exactly what was recorded', async () => {
     const expiresAt = '2030-01-01T00:00:00.999Z'

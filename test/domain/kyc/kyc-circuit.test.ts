@@ -14,6 +14,7 @@ import { checkProof, postV1Verify } from '../../support/domain/eligibility.ts'
 import { createAgent } from '../../support/domain/envelopes.ts'
 import { annaWith, kycRoutesOf } from '../../support/domain/kyc.ts'
 import { asPresented, postGenerate, postVerifyProof, reasonsOf } from '../../support/domain/proof-api.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 const PAYMENT = { identifier: 'customer-1007', context: { amount: 49.99, currency: 'GBP' } }
 const SWEDISH_ADULT = { minLevel: 'basic', minAge: 18, countries: ['SE', 'NOR'] }
@@ -39,7 +40,7 @@ describe('KYC credentials', function () {
   }
   const reasons = (made: ProofGenerated) => reasonsOf(app, owner.apiKey, asPresented(made))
 
-  it('prove age, country and level in the circuit without revealing them', async () => {
+  onEmbedded.it('prove age, country and level in the circuit without revealing them', async () => {
     await kyc.verified('user-7')
     const before = Date.now()
     const made = await proven()
@@ -68,7 +69,7 @@ describe('KYC credentials', function () {
       expect(told).not.to.contain(hidden)
   })
 
-  it('show a NO for an age, a country or a level that they have not', async () => {
+  onEmbedded.it('show a NO for an age, a country or a level that they have not', async () => {
     await kyc.verified('user-7')
     const no: readonly object[] = [
       { minAge: 99 },
@@ -104,29 +105,35 @@ describe('KYC credentials', function () {
     expect(await of({}, body.apiKey)).to.equal('403 insufficient_scope')
   })
 
-  it('are proven by POST /v1/verify of the person in context.inputs, whose NO is no YES there', async () => {
-    await kyc.verified('user-7')
-    const verify = (inputs: { readonly userId: string; readonly countries?: string[] }, key = owner.apiKey) =>
-      postV1Verify(app, key, {
-        circuit_id: 'kyc',
-        identifier: inputs.userId,
-        context: { ...PAYMENT.context, inputs },
-      })
-    const { status, body } = await verify({ userId: 'user-7', ...SWEDISH_ADULT })
-    expect(status, JSON.stringify(body)).to.equal(200)
-    expect([body.circuit_id, body.decision, body.verdict]).to.deep.equal(['kyc', 1, 'YES'])
-    expect((await checkProof(app, owner.apiKey, body)).verified).to.equal(true)
-    expect(JSON.stringify(body)).not.to.contain('user-7')
-    const no = await verify({ userId: 'user-7', ...SWEDISH_ADULT, countries: ['FI'] })
-    expect([no.status, no.body.decision, no.body.verdict]).to.deep.equal([200, 0, 'NO'])
-    for (const [userId, key] of [
-      ['user-8', owner.apiKey],
-      ['user-7', (await app.organisation()).apiKey],
-    ] as const) {
-      const refused = await verify({ userId, ...SWEDISH_ADULT }, key)
-      expect([refused.status, refused.body.error]).to.deep.equal([422, 'inputs_insufficient'])
-    }
-  })
+  onEmbedded.it(
+    'are proven by POST /v1/verify of the person in context.inputs, whose NO is no YES there',
+    async () => {
+      await kyc.verified('user-7')
+      const verify = (
+        inputs: { readonly userId: string; readonly countries?: string[] },
+        key = owner.apiKey,
+      ) =>
+        postV1Verify(app, key, {
+          circuit_id: 'kyc',
+          identifier: inputs.userId,
+          context: { ...PAYMENT.context, inputs },
+        })
+      const { status, body } = await verify({ userId: 'user-7', ...SWEDISH_ADULT })
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect([body.circuit_id, body.decision, body.verdict]).to.deep.equal(['kyc', 1, 'YES'])
+      expect((await checkProof(app, owner.apiKey, body)).verified).to.equal(true)
+      expect(JSON.stringify(body)).not.to.contain('user-7')
+      const no = await verify({ userId: 'user-7', ...SWEDISH_ADULT, countries: ['FI'] })
+      expect([no.status, no.body.decision, no.body.verdict]).to.deep.equal([200, 0, 'NO'])
+      for (const [userId, key] of [
+        ['user-8', owner.apiKey],
+        ['user-7', (await app.organisation()).apiKey],
+      ] as const) {
+        const refused = await verify({ userId, ...SWEDISH_ADULT }, key)
+        expect([refused.status, refused.body.error]).to.deep.equal([422, 'inputs_insufficient'])
+      }
+    },
+  )
 
   it('are spent by POST /v1/verify once for each question about a person, whatever else the policy was asked', async () => {
     await kyc.verified('user-7')
@@ -164,7 +171,7 @@ describe('KYC credentials', function () {
     expect([second.status, second.body.reason]).to.deep.equal([409, 'DOUBLE_SPEND'])
   })
 
-  it('are spent once for each question, not once for all, where no purpose is named', async () => {
+  onEmbedded.it('are spent once for each question, not once for all, where no purpose is named', async () => {
     await kyc.verified('user-7')
     await kyc.verified('user-8')
     const spend = async (made: ProofGenerated) => {
@@ -264,7 +271,7 @@ describe('KYC credentials', function () {
       expect((await post(credential)).body).to.include({ reason: 'CREDENTIAL_REVOKED' })
     })
 
-    it('are held to what their newest credential says: the one before is revoked', async () => {
+    onEmbedded.it('are held to what their newest credential says: the one before is revoked', async () => {
       const former = await kyc.verified('user-7')
       const newest = await kyc.verified('user-7', annaWith({ country: 'NO' }))
       const { status, body } = await post(former)
@@ -273,7 +280,7 @@ describe('KYC credentials', function () {
       expect((await post(newest)).body.reason).to.equal('DECISION_NO')
     })
 
-    it('speak in the scope of their issuer, once, and with their status', async () => {
+    onEmbedded.it('speak in the scope of their issuer, once, and with their status', async () => {
       const credential = await kyc.verified('user-7')
       const { organisationId: org } = await app.organisation()
       for (const [changes, reason] of [

@@ -1,6 +1,7 @@
 /**
  * What is no answer, of each circuit whose credentials holders keep: refused for the same reason by the service, as a challenge's
- * answer, and by whoever verifies without the service.
+ * answer, and by whoever verifies without the service. What is kept of answers is asked of every database, what the proofs themselves are
+ * refused for of one.
  */
 import { expect } from 'chai'
 import { findCircuit } from '../../../src/circuits/catalogue.ts'
@@ -25,6 +26,7 @@ import {
 import { postVerifyProof } from '../../support/domain/proof-api.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { rejection } from '../../support/rejection.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 const START = Date.parse('2026-06-01T12:00:00Z')
 const DAY_MS = 86_400_000
@@ -190,35 +192,38 @@ describe('refusals, here and without the service', function () {
       }
       const both = (reason: string) => ({ here: [reason], offline: [reason] })
 
-      it('there is no proof with another holder’s secret, nor for another organisation', async () => {
-        const context = newContext()
-        const other = { ...holding, holder: newHolder() }
-        const { credential } = holding
-        const moved = { ...holding, credential: { ...credential, organisation: asker.organisationId } }
-        const bearer = { ...holding, credential: { ...credential, binding: 'bearer' as const } }
-        for (const one of [other, moved, bearer])
-          expect(await rejection(answerWith(one, context, now))).to.be.instanceOf(RangeError)
-        // Not because the holder's program doesn't want to: the circuit has no witness.
-        const { witness } = shippedCircuit(circuit)
-        const good = witnessFor(holding, context, now)
-        expect((await witness(good))[1]).to.equal(1n)
-        for (const [name, value] of [
-          ['secret', other.holder.secret],
-          ['organisation', organisationElement(asker.organisationId, 'holder')],
-          ['organisation', organisationElement(issuer.organisationId, 'bearer')],
-        ] as const)
-          expect(await rejection(witness({ ...good, [name]: value })), name).to.be.instanceOf(WitnessError)
-        // Nor does a proof hold when it is said to be of another.
-        const made = await answerWith(holding, context, now)
-        const at = findCircuit(circuit)?.publicNames.indexOf('organisation') ?? -1
-        const element = String(organisationElement(asker.organisationId, 'holder'))
-        const altered = { ...made, public_signals: made.public_signals.with(at, element) }
-        expect(await reasons(altered)).to.deep.include(both('PROOF_INVALID'))
-        expect(await answered(altered, await ask())).to.deep.include(both('PROOF_INVALID'))
-      })
+      onEmbedded.it(
+        'there is no proof with another holder’s secret, nor for another organisation',
+        async () => {
+          const context = newContext()
+          const other = { ...holding, holder: newHolder() }
+          const { credential } = holding
+          const moved = { ...holding, credential: { ...credential, organisation: asker.organisationId } }
+          const bearer = { ...holding, credential: { ...credential, binding: 'bearer' as const } }
+          for (const one of [other, moved, bearer])
+            expect(await rejection(answerWith(one, context, now))).to.be.instanceOf(RangeError)
+          // Not because the holder's program doesn't want to: the circuit has no witness.
+          const { witness } = shippedCircuit(circuit)
+          const good = witnessFor(holding, context, now)
+          expect((await witness(good))[1]).to.equal(1n)
+          for (const [name, value] of [
+            ['secret', other.holder.secret],
+            ['organisation', organisationElement(asker.organisationId, 'holder')],
+            ['organisation', organisationElement(issuer.organisationId, 'bearer')],
+          ] as const)
+            expect(await rejection(witness({ ...good, [name]: value })), name).to.be.instanceOf(WitnessError)
+          // Nor does a proof hold when it is said to be of another.
+          const made = await answerWith(holding, context, now)
+          const at = findCircuit(circuit)?.publicNames.indexOf('organisation') ?? -1
+          const element = String(organisationElement(asker.organisationId, 'holder'))
+          const altered = { ...made, public_signals: made.public_signals.with(at, element) }
+          expect(await reasons(altered)).to.deep.include(both('PROOF_INVALID'))
+          expect(await answered(altered, await ask())).to.deep.include(both('PROOF_INVALID'))
+        },
+      )
 
       for (const [what, reason, changed] of DIFFERENT)
-        it(`a proof for ${what} is not one for this`, async () => {
+        onEmbedded.it(`a proof for ${what} is not one for this`, async () => {
           const context = newContext()
           const other = await answerWith(holding, changed(context, issuer.organisationId), now)
           expect(await reasons(other, context)).to.deep.include(both(reason))
@@ -242,7 +247,7 @@ describe('refusals, here and without the service', function () {
         expect(await reasons(made)).to.deep.include(both('EXPECTATION_ORGANISATION'))
       })
 
-      it('nobody is vouched for by an issuer of whom the asker didn’t ask', async () => {
+      onEmbedded.it('nobody is vouched for by an issuer of whom the asker didn’t ask', async () => {
         const made = await answerWith(holding, newContext(), now)
         const own = [asker.organisationId]
         expect(await reasons(made, made.context, own)).to.deep.include(both('ISSUER_NOT_ACCEPTED'))
@@ -251,7 +256,7 @@ describe('refusals, here and without the service', function () {
         expect(await answered(answer, challenge, own)).to.deep.include(both('ISSUER_NOT_ACCEPTED'))
       })
 
-      it('what was asked for a while can’t be shown later', async () => {
+      onEmbedded.it('what was asked for a while can’t be shown later', async () => {
         const context = newContext()
         const challenge = await ask()
         now += 300_000
@@ -341,7 +346,7 @@ describe('refusals, here and without the service', function () {
           })
         })
 
-      it('what has run out answers NO', async () => {
+      onEmbedded.it('what has run out answers NO', async () => {
         const brief = await kind.issue('brief')
         now += LATER_MS
         const made = await answerWith(brief, newContext(), now)
