@@ -9,6 +9,7 @@ import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.t
 import { terminals } from '../support/domain/terminals.ts'
 import { eventually } from '../support/eventually.ts'
 import { rejection } from '../support/rejection.ts'
+import { onEmbedded } from '../support/servers/database.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/servers/scripted-server.ts'
 import { type SlowProxy, startSlowProxy } from '../support/servers/slow-proxy.ts'
 
@@ -119,7 +120,7 @@ describe('a terminal on a slow link', () => {
   })
 })
 
-describe('a server that asks a terminal to wait', () => {
+onEmbedded.describe('a server that asks a terminal to wait', () => {
   const open = terminals()
   const SYNC = '/api/merchant/transactions/sync'
   let server: ScriptedServer

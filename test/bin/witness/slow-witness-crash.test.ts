@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { leafHash } from '../../support/reference/merkle.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { addBody, cosignedAt, createTestLog, post, show } from '../../support/tlog.ts'
 import { startWitness } from '../../support/witness-process.ts'
@@ -14,7 +15,7 @@ const LEAVES = 2_000
 /** From before the first answer to some hundred of them. */
 const MAX_LIFE_MS = 400
 
-describe('a witness that is killed', () => {
+onEmbedded.describe('a witness that is killed', () => {
   const temporary = temporaryDirectories()
 
   it(`keeps what it cosigned, in ${ROUNDS} kills`, async () => {

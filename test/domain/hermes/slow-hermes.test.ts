@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { ask, createProxy, sharedTarget } from '../../support/domain/hermes.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 import {
   startTargetServer,
   type TargetScript,
@@ -32,7 +33,7 @@ describe('hermes under strain', () => {
     response.on('close', () => clearInterval(timer))
   }
 
-  it('gives a target up after eight seconds, whether it is silent or drips', async () => {
+  onEmbedded.it('gives a target up after eight seconds, whether it is silent or drips', async () => {
     target.on('/silent', () => undefined)
     target.on('/drip', drip)
     const startedAt = Date.now()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { runConformance } from '../../support/chat/mcp-conformance.ts'
+import { onEmbedded } from '../../support/servers/database.ts'
 
 /** Each entry with its reason. */
 const EXPECTED_FAILURES = join(import.meta.dirname, '../../vectors/mcp-expected-failures.yaml')
@@ -29,7 +30,7 @@ const PASSED: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describe('the MCP conformance suite', () => {
+onEmbedded.describe('the MCP conformance suite', () => {
   let app: TestApp
   before(async () => {
     app = await sharedApp()
