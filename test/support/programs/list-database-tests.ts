@@ -17,28 +17,37 @@ const LONGEST = ['test/server/server.test.ts', 'test/web/check-many-logs.test.ts
 /**
  * They ask a server for what it describes, or for what it refuses before any database is asked; or they are programs of clients, to
  * which a server hands what the tests of its routes ask of both databases; or they hold who may call what, by queries that others
- * send to both.
+ * send to both; or they name the variable of a database, and open none.
  */
 const APART = new Set(
   [
+    'bin/cli',
     'bin/docs-pages/docs-pages',
     'bin/sign-envelope',
+    'bin/verify-evidence',
     'bin/verify-presented',
     'bin/verify-proof',
+    'circuits/proving',
+    'config/config',
     'contract/authorisation',
     'contract/body-members',
     'contract/fuzz-connections',
     'contract/generated-clients',
     'contract/misspelt',
     'contract/openapi',
+    'deploy/containers',
+    'deploy/helm',
     'docs-programs',
     'domain/system/docs',
     'examples',
     'examples-holder',
     'packages/client',
+    'packages/verify',
     'packages/verify-pq',
     'web/check-kinds',
     'web/check-sd-jwt',
+    'web/evidence-examination',
+    'web/further-checks',
   ].map((name) => `test/${name}.test.ts`),
 )
 const VARIABLES = /\b(DATABASE|REDIS)_URL\b/
