@@ -52,17 +52,17 @@ onPostgres.describe(`the console’s lists over ${ROWS.toLocaleString('en')} row
   const id = (prefix: string, from: string): string =>
     `'${prefix}_' || lpad(i::text, 20, '0') || substr(${from}, 25)`
 
-  /** The shortest of many: what else the machine does at the time only makes answers slower. */
+  /** The shortest of many, asked until one is in time: what else the machine does only makes answers slower. */
   const shortest = async (path: string, key: string): Promise<number> => {
-    const times: number[] = []
-    for (let round = 0; round < ROUNDS; round++) {
+    let ms = Number.POSITIVE_INFINITY
+    for (let round = 0; round < ROUNDS && ms >= MAX_MS; round++) {
       const start = performance.now()
       const page = await ok<Record<string, unknown>>(app, 'GET', path, { key })
-      times.push(performance.now() - start)
+      ms = Math.min(ms, performance.now() - start)
       const rows = Object.values(page).find(Array.isArray)
       expect(rows, path).to.have.length(PAGE_ROWS)
     }
-    return Math.min(...times)
+    return ms
   }
   const expectFastWith = async (key: string, paths: readonly string[]): Promise<void> => {
     for (const path of paths) {
