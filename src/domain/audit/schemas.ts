@@ -1,6 +1,6 @@
 /** Wire form of the audit: entries, proofs, k-anonymous counts. @module */
 import Type, { type Static } from 'typebox'
-import { DateTime, dateTime, NextCursor, OfLog, orNull, pageLimit } from '../../json/schemas.ts'
+import { DateTime, dateTime, OfLog, orNull, pageLimit, SearchedCursor } from '../../json/schemas.ts'
 
 export const ENTRY_TYPES = [
   'verify',
@@ -95,7 +95,7 @@ export const AuditPage = Type.Object(
     checkpoint: Type.String({
       description: 'Signed note over `treeSize` and `root` (C2SP tlog-checkpoint).',
     }),
-    nextCursor: NextCursor,
+    nextCursor: SearchedCursor,
   },
   { title: 'AuditPage' },
 )

@@ -174,26 +174,24 @@ export const createAudit = ({ database, logs, signedLogs, pseudonyms, clock }: D
     async list(caller: Caller, query: AuditQuery): Promise<AuditPage> {
       const limit = query.limit ?? DEFAULT_PAGE_ENTRIES
       const { number, checkpoints } = await askedLog(caller, query.log)
-      const rows = await findEntries(database, {
+      const { rows, next } = await findEntries(database, {
         log: number,
         organisation: scopeOf(caller),
         type: query.type,
         since: query.since === undefined ? undefined : momentOf('since', query.since),
         until: query.until === undefined ? undefined : momentOf('until', query.until),
         before: query.cursor === undefined ? undefined : Number(query.cursor),
-        limit: limit + 1,
+        limit,
       })
       // Afterwards, so that it covers every entry of the page.
       const checkpoint = await checkpoints.latest()
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
       return {
         ...named(number),
-        entries: page.map((row) => toEntry(row, caller)),
+        entries: rows.map((row) => toEntry(row, caller)),
         treeSize: checkpoint.size,
         root: hex(checkpoint.root),
         checkpoint: checkpoint.note,
-        nextCursor: rows.length > limit && last ? String(last.idx) : null,
+        nextCursor: next === undefined ? null : String(next),
       }
     },
 

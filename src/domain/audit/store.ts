@@ -3,17 +3,23 @@ import type { Knex } from 'knex'
 import { lastIndexBefore } from '../../ledger/entries.ts'
 import type { EntryRow, PoseidonRootRow } from '../../ledger/tables.ts'
 import type { Database } from '../../store/database.ts'
+import { MAX_SEARCHED_ROWS } from '../../store/pages.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Entries counted before others get their turn. */
 const CHUNK_ENTRIES = 5_000
+const DIGEST_HASH = 'hashtextextended(organisation || digest, 0)'
+const ASKED_HASH = 'hashtextextended(:organisation::text || :digest::text, 0)'
+/** Of entries with one hash all but hardly any are of the same organisation and digest. */
+const MAX_WITH_HASH = 10
 /**
- * Entries with the hash of an organisation and a digest, as the index ledger_entries_by_digest has them: one, or a few. OFFSET keeps the
- * planner from asking another index for all entries of the organisation as well.
+ * Entries with the hash of an organisation and a digest, the earliest first, as the index ledger_entries_by_digest has them. The end keeps the
+ * planner from asking another index for all entries of the organisation as well, and a low limit from reading all that have the hash, which are
+ * many of a proof that is checked often.
  */
-const WITH_DIGEST_HASH = `(SELECT * FROM ledger_entries
-  WHERE hashtextextended(organisation || digest, 0) = hashtextextended(?::text || ?::text, 0) AND digest IS NOT NULL OFFSET 0) AS hashed`
+const withDigestHash = (end: string): string => `(SELECT * FROM ledger_entries
+  WHERE ${DIGEST_HASH} = ${ASKED_HASH} AND digest IS NOT NULL ORDER BY idx ${end}) AS hashed`
 
 export interface Window {
   /** Which log: the organisation's, where one is named. */
@@ -55,23 +61,58 @@ const typesOf = async ({ knex }: Pick<Database, 'knex'>, organisation: string): 
   return rows.map(({ type }) => type)
 }
 
-/** Entries of a window, the newest first. @param before index, exclusive */
+export interface EntriesFound {
+  /** At most `limit`, the newest first. */
+  readonly rows: readonly EntryRow[]
+  /** Index before which the next page begins; undefined on the last one. */
+  readonly next: number | undefined
+}
+
+/** Where the search of a page ends: no index knows the types of all organisations, and one may be seldom. */
+const searchedFrom = async (query: Knex.QueryBuilder): Promise<number> => {
+  const newest = await query.clone().first<Pick<EntryRow, 'idx'> | undefined>('idx')
+  return Math.max(0, (newest?.idx ?? 0) - MAX_SEARCHED_ROWS + 1)
+}
+
+const pageOf = (found: readonly EntryRow[], limit: number, searched = 0): EntriesFound => {
+  const rows = found.slice(0, limit)
+  if (found.length > limit) return { rows, next: rows.at(-1)?.idx }
+  return { rows, next: searched > 0 ? searched : undefined }
+}
+
+/**
+ * Entries of a window, the newest first. Of one type of all organisations a page may have fewer than its limit, and not be the last.
+ * @param before index, exclusive
+ */
 export const findEntries = async (
   database: Database,
   filter: Window & { readonly type?: string; readonly before?: number; readonly limit: number },
-): Promise<EntryRow[]> => {
+): Promise<EntriesFound> => {
   const { organisation, type, before, limit } = filter
-  const query = database.knex<EntryRow>('ledger_entries').orderBy('idx', 'desc').limit(limit)
+  const query = database
+    .knex<EntryRow>('ledger_entries')
+    .orderBy('idx', 'desc')
+    .limit(limit + 1)
   await within(database, query, filter)
   if (before !== undefined) query.where('idx', '<', before)
-  if (type !== undefined) return query.where('type', type)
-  if (organisation === undefined) return query
+  if (organisation === undefined) {
+    if (type === undefined) return pageOf(await query, limit)
+    const searched = await searchedFrom(query)
+    return pageOf(await query.where('idx', '>=', searched).where('type', type), limit, searched)
+  }
+  if (type !== undefined) return pageOf(await query.where('type', type), limit)
   const types = await typesOf(database, organisation)
-  if (types.length === 0) return []
+  if (types.length === 0) return { rows: [], next: undefined }
   // The index has the entries of each type in order; the newest of all are among the newest of each.
   const each = types.map((one) => query.clone().where('type', one))
   const newest = database.knex.unionAll(each, true).as('newest')
-  return database.knex.from(newest).orderBy('idx', 'desc').limit(limit)
+  return pageOf(
+    await database.knex
+      .from(newest)
+      .orderBy('idx', 'desc')
+      .limit(limit + 1),
+    limit,
+  )
 }
 
 /** One entry, of the organisation if one is named. */
@@ -90,12 +131,16 @@ export const findEntryByDigest = async (
   { knex }: Database,
   digest: string,
   organisation: string,
-): Promise<EntryRow | undefined> =>
-  knex
-    .from(knex.raw(WITH_DIGEST_HASH, [organisation, digest]))
-    .where({ organisation, digest })
-    .orderBy('idx')
-    .first<EntryRow | undefined>()
+): Promise<EntryRow | undefined> => {
+  const named = { organisation, digest }
+  const findAmong = (end: string) =>
+    knex
+      .from(knex.raw(withDigestHash(end), named))
+      .where(named)
+      .orderBy('idx')
+      .first<EntryRow | undefined>()
+  return (await findAmong(`LIMIT ${MAX_WITH_HASH}`)) ?? findAmong('OFFSET 0')
+}
 
 /** What a log says of a shard at a size. */
 export const findLoggedRoot = async (
@@ -168,7 +213,7 @@ export const countBySubject = async (
   const parts =
     organisation === undefined
       ? [ranged.whereNot({ type: 'ledger.head' })]
-      : (await typesOf({ knex }, organisation)).map((type) => ranged.clone().where({ type }))
+      : (await typesOf({ knex }, organisation)).map((type) => ranged.clone().where('type', type))
   const cells: CellRow[] = []
   let counted = 0
   for (const part of parts) {

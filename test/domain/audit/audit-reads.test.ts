@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { countBySubject, findEntries, findEntryByDigest } from '../../../src/domain/audit/store.ts'
 import type { Database } from '../../../src/store/database.ts'
+import { MAX_SEARCHED_ROWS } from '../../../src/store/pages.ts'
 import { openTestLedger, type TestLedger } from '../../support/ledger.ts'
 import { readsOf } from '../../support/query-plans.ts'
 
@@ -12,6 +13,9 @@ const TYPES = ['gate', 'payment', 'spend', 'verify']
 const SELDOM = 'revoke'
 const BEGIN = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
+
+const rowsReadOf = async (database: Database, work: () => Promise<unknown>): Promise<number> =>
+  (await readsOf(database, work)).reduce((sum, { rows }) => sum + rows, 0)
 
 describe('reads of the log', () => {
   let store: TestLedger
@@ -29,23 +33,25 @@ describe('reads of the log', () => {
   })
   after(() => store.close())
 
-  const rowsRead = async (work: () => Promise<unknown>): Promise<number> =>
-    (await readsOf(database, work)).reduce((sum, { rows }) => sum + rows, 0)
+  const rowsRead = async (work: () => Promise<unknown>): Promise<number> => rowsReadOf(database, work)
 
   const all = Array.from({ length: ENTRIES }, (_, i) => i)
   const ofFirst = all.filter((i) => i % 3 === 0).reverse()
 
   it('find an organisation’s newest entries of all types, in the order of the log', async () => {
-    const rows = await findEntries(database, { log: 0, organisation: 'org_0', limit: LIMIT })
+    const { rows, next } = await findEntries(database, { log: 0, organisation: 'org_0', limit: LIMIT })
     expect(rows.map(({ idx }) => idx)).to.deep.equal(ofFirst.slice(0, LIMIT))
-    const before = ofFirst[LIMIT - 1] as number
-    const more = await findEntries(database, { log: 0, organisation: 'org_0', before, limit: LIMIT })
-    expect(more.map(({ idx }) => idx)).to.deep.equal(ofFirst.slice(LIMIT, 2 * LIMIT))
+    expect(next).to.equal(ofFirst[LIMIT - 1])
+    const more = await findEntries(database, { log: 0, organisation: 'org_0', before: next, limit: LIMIT })
+    expect(more.rows.map(({ idx }) => idx)).to.deep.equal(ofFirst.slice(LIMIT, 2 * LIMIT))
     const since = BEGIN + 100 * 60_000
     const until = BEGIN + 130 * 60_000
     const within = await findEntries(database, { log: 0, organisation: 'org_0', since, until, limit: LIMIT })
-    expect(within.map(({ idx }) => idx)).to.deep.equal(ofFirst.filter((i) => i >= 100 && i < 130))
-    expect(await findEntries(database, { log: 0, organisation: 'nobody', limit: LIMIT })).to.deep.equal([])
+    expect(within.rows.map(({ idx }) => idx)).to.deep.equal(ofFirst.filter((i) => i >= 100 && i < 130))
+    expect(await findEntries(database, { log: 0, organisation: 'nobody', limit: LIMIT })).to.deep.equal({
+      rows: [],
+      next: undefined,
+    })
   })
 
   it('look at a page of each type at most, and at one page of a seldom type', async () => {
@@ -84,5 +90,48 @@ describe('reads of the log', () => {
       maxEntries: ENTRIES,
     })
     expect(everybody?.reduce((sum, { entries }) => sum + entries, 0)).to.equal(ENTRIES)
+  })
+})
+
+describe('reads of a log in which most entries are alike', () => {
+  const SIZE = 2.5 * MAX_SEARCHED_ROWS
+  const OF_ONE_DIGEST = 5000
+  let store: TestLedger
+  before(async () => {
+    store = await openTestLedger()
+    await store.database.knex.raw(
+      `INSERT INTO ledger_entries (idx, id, organisation, type, at, digest, leaf_hash, entry)
+        SELECT i, 'ent_' || i, 'org_' || i % 3, CASE i WHEN 1 THEN '${SELDOM}' ELSE 'verify' END, ${BEGIN} + i,
+          CASE WHEN i < 3 * ${OF_ONE_DIGEST} THEN 'checked often' ELSE 'digest-' || i END, sha256(i::text::bytea), '{}'
+        FROM generate_series(0, ${SIZE - 1}) AS i`,
+    )
+    await store.database.knex.raw('ANALYZE ledger_entries')
+  })
+  after(() => store.close())
+
+  it('look for a type of all organisations among ten thousand entries a page, and say where that ended', async () => {
+    const { database } = store
+    const found: number[] = []
+    const places: (number | undefined)[] = []
+    do {
+      const before = places.at(-1)
+      const page = () => findEntries(database, { log: 0, type: SELDOM, limit: LIMIT, before })
+      expect(await rowsReadOf(database, page)).to.be.at.most(MAX_SEARCHED_ROWS + LIMIT)
+      const { rows, next } = await page()
+      found.push(...rows.map(({ idx }) => idx))
+      places.push(next)
+    } while (places.at(-1) !== undefined && places.length < 9)
+    expect(found).to.deep.equal([1])
+    expect(places).to.deep.equal([SIZE - MAX_SEARCHED_ROWS, SIZE - 2 * MAX_SEARCHED_ROWS, undefined])
+  })
+
+  it('find the first entry of a digest without looking at all that have it', async () => {
+    const { database } = store
+    for (const organisation of ['org_0', 'org_1', 'org_2']) {
+      const find = () => findEntryByDigest(database, 'checked often', organisation)
+      expect((await find())?.idx).to.equal(Number(organisation.at(-1)))
+      expect(await rowsReadOf(database, find)).to.be.at.most(LIMIT)
+    }
+    expect(await findEntryByDigest(database, 'checked often', 'org_3')).to.equal(undefined)
   })
 })
