@@ -4,7 +4,8 @@
  * @module
  */
 import type { Redis } from 'ioredis'
-import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import { createBreaker } from './breaker.ts'
 
 /** Longest wait for Redis before a call is counted locally. */
@@ -14,6 +15,9 @@ const REDIS_PAUSE_MS = 1000
 const KEY_PREFIX = 'assay:limit'
 /** The limit differs by bucket and is compared here, so the counters themselves never refuse. */
 const UNBOUNDED_POINTS = Number.MAX_SAFE_INTEGER
+/** Buckets that this process counts at a time, of each length of windows. Strangers have as many as they have addresses. */
+export const MAX_LOCAL_BUCKETS = 50_000
+const MS_PER_SECOND = 1000
 
 export interface LimitPoints {
   /** Points a bucket may spend in a window. */
@@ -59,7 +63,30 @@ export const createSomeAtATime = (most: number) => {
 /** Lets each key do one thing at a time, on this server. */
 export const createOneAtATime = () => createSomeAtATime(1)
 
-type Counter = Pick<RateLimiterMemory, 'consume'>
+interface Counter {
+  consume(bucket: string, cost: number): Promise<Pick<RateLimiterRes, 'consumedPoints' | 'msBeforeNext'>>
+}
+
+/** Counts in this process. Beyond {@link MAX_LOCAL_BUCKETS} the window that was opened first is forgotten, which may be before it ends. */
+const localCounter = (windowSeconds: number): Counter => {
+  const windows = new LRUCache<string, { points: number; readonly endsAt: number }>({
+    max: MAX_LOCAL_BUCKETS,
+  })
+  return {
+    async consume(bucket, cost) {
+      // Whole, so that a window that has just begun has no more left than its length.
+      const now = Math.floor(performance.now())
+      // Only looked at: the order stays that in which they were opened.
+      let window = windows.peek(bucket)
+      if (window === undefined || window.endsAt <= now) {
+        window = { points: 0, endsAt: now + windowSeconds * MS_PER_SECOND }
+        windows.set(bucket, window)
+      }
+      window.points += cost
+      return { consumedPoints: window.points, msBeforeNext: window.endsAt - now }
+    },
+  }
+}
 
 /** A counter in Redis that falls back to `local`, and tells `onFailure` once a pause. */
 const sharedCounter = (
@@ -93,7 +120,7 @@ export const createLimits = (
   const counterFor = (windowSeconds: number): Counter => {
     const existing = counters.get(windowSeconds)
     if (existing) return existing
-    const local = new RateLimiterMemory({ points: UNBOUNDED_POINTS, duration: windowSeconds })
+    const local = localCounter(windowSeconds)
     const counter = options.redis
       ? sharedCounter(options.redis, windowSeconds, local, options.onFailure)
       : local
@@ -102,15 +129,12 @@ export const createLimits = (
   }
   return {
     async consume(bucket, { limit, windowSeconds, cost }) {
-      const { consumedPoints, msBeforeNext }: RateLimiterRes = await counterFor(windowSeconds).consume(
-        bucket,
-        cost,
-      )
+      const { consumedPoints, msBeforeNext } = await counterFor(windowSeconds).consume(bucket, cost)
       return {
         allowed: consumedPoints <= limit,
         limit,
         remaining: Math.max(0, limit - consumedPoints),
-        resetSeconds: Math.max(0, Math.ceil(msBeforeNext / 1000)),
+        resetSeconds: Math.max(0, Math.ceil(msBeforeNext / MS_PER_SECOND)),
       }
     },
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { createLimits, createSomeAtATime, type Limits } from '../../src/store/limits.ts'
+import { createLimits, createSomeAtATime, type Limits, MAX_LOCAL_BUCKETS } from '../../src/store/limits.ts'
 import { startSilentRedis } from '../support/servers/silent-redis.ts'
 
 const MINUTE = { limit: 3, windowSeconds: 60, cost: 1 }
@@ -46,6 +46,17 @@ describe('limits in this process', () => {
     expect((await limits.consume(bucket, second)).allowed).to.equal(false)
     await new Promise((resolve) => setTimeout(resolve, 1050))
     expect((await limits.consume(bucket, second)).allowed).to.equal(true)
+  })
+
+  it('only so many buckets are remembered, and the window that was opened first is forgotten first', async () => {
+    const limits = createLimits()
+    const once = { ...MINUTE, limit: 1 }
+    for (const bucket of ['oldest', 'next']) await limits.consume(bucket, once)
+    // Asking again does not make a window younger.
+    expect((await limits.consume('oldest', once)).allowed).to.equal(false)
+    for (let i = 0; i < MAX_LOCAL_BUCKETS - 1; i++) await limits.consume(`2001:db8:${i}::/64`, once)
+    expect((await limits.consume('next', once)).allowed).to.equal(false)
+    expect((await limits.consume('oldest', once)).allowed).to.equal(true)
   })
 })
 
