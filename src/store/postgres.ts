@@ -69,10 +69,12 @@ const checkPooler = ({ role, database, settings }: Server): void => {
 
 /**
  * @returns whether a pooler is between us and the server: the process it named when we connected isn't the one that answers
- * @throws Error when the server is too old, does not store UTF-8, or is behind a pooler that isn't set up for us
+ * @throws Error when the server is too old, does not store UTF-8, or is behind a pooler that isn't set up for us; the driver's when it does
+ *   not answer in {@link CONNECT_TIMEOUT_MS}
  */
 const checkServer = async (connection: pg.ClientConfig): Promise<boolean> => {
-  const client = new pg.Client(connection)
+  // A pooler lets in while there is no server behind it, and has what is asked wait.
+  const client = new pg.Client({ ...connection, query_timeout: CONNECT_TIMEOUT_MS })
   client.on('error', () => {})
   await client.connect()
   try {

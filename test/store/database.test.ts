@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { type Database, openDatabase } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -199,5 +201,36 @@ describe('database', () => {
     const failed = await rejection(openDatabase(options))
     expect(failed.message).to.match(/ECONNREFUSED/)
     expect(isUnavailable(failed)).to.equal(true)
+  })
+})
+
+/** PostgreSQL, Message Formats: AuthenticationOk, BackendKeyData and ReadyForQuery. */
+const LETS_IN = Buffer.from(
+  ['52 00000008 00000000', '4b 0000000c 00000001 00000001', '5a 00000005 49'].join('').replaceAll(' ', ''),
+  'hex',
+)
+
+describe('a pooler that lets in and has what is asked wait', function () {
+  this.timeout(30_000)
+
+  it('is given up at the start, as one that can not be used for now', async () => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.write(LETS_IN))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      const begun = performance.now()
+      const databaseUrl = `postgres://nobody@127.0.0.1:${port}/none`
+      const error = await rejection(openDatabase({ databaseUrl, dataDir: 'memory' }))
+      expect(isUnavailable(error), String(error)).to.equal(true)
+      expect(performance.now() - begun).to.be.within(4_000, 15_000)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    }
   })
 })
