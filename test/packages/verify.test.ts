@@ -21,6 +21,7 @@ import {
 import { sharedApp, type TestApp, type TestOrganisation } from '../support/app.ts'
 import { demandSuccess } from '../support/client.ts'
 import { agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
+import { signedBy } from '../support/domain/tokens.ts'
 import { consistencyProof, inclusionProof, leafOf, rootOf } from '../support/reference/merkle-trees.ts'
 import { createPqWitness, createWitness } from '../support/witnesses.ts'
 
@@ -105,6 +106,22 @@ describe('assay-verify', () => {
       expect(of(jws, { keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', kid, x: 'AA' }] } })).to.equal(
         'SIGNATURE_INVALID',
       )
+    })
+
+    it('are receipts of a refusal as well, and of a consent until its end', async () => {
+      const body = { subjectId: 'bea', controller: 'shop.example', purposes: ['newsletter'] }
+      const expiresAt = new Date(Date.now() + 3_600_500).toISOString()
+      const { receipt = '' } = await post('/api/consent/log', { ...body, expiresAt })
+      const end = Date.parse(expiresAt)
+      expect(said(verifyReceipt(receipt, { ...expected, now: end - 1 }))).to.equal('valid')
+      expect(said(verifyReceipt(receipt, { ...expected, now: end }))).to.equal('EXPIRED')
+      const refused = await post('/api/consent/log', { ...body, status: 'refused' })
+      const verdict = verifyReceipt(refused.receipt ?? '', expected)
+      const [event] = (verdict.valid ? verdict.payload.events : []) as { event_state: string }[]
+      expect(event?.event_state).to.equal('consent_refused')
+      const silent = { iss: app.url, org: owner.organisationId, events: [] }
+      const text = await signedBy(app, 'results', 'Ed25519', silent, { typ: JWS_TYPES.consentReceipt })
+      expect(said(verifyReceipt(text, expected))).to.equal('MALFORMED')
     })
 
     it('say who a token is for, and no more once it was revoked', async () => {

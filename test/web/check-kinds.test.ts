@@ -11,6 +11,7 @@ import { sharedApp, type TestApp } from '../support/app.ts'
 import { checkServiceOf } from '../support/check-service.ts'
 import { demandSuccess } from '../support/client.ts'
 import { agentJws, agentRequestJws, newTrustedAgent } from '../support/domain/agent-trust.ts'
+import { consentRoutesOf } from '../support/domain/consents.ts'
 import { postV1Verify } from '../support/domain/eligibility.ts'
 import { hybridRoutesOf } from '../support/domain/hybrid-tokens.ts'
 import { AGE_QUESTION, challengeRoutesOf, keeperOf, proveKyc } from '../support/domain/presentations.ts'
@@ -158,7 +159,7 @@ describe('what the page that checks finds', () => {
     }
     const open = {
       'qt+jwt': [await ticketKid(), 'whether it was used or revoked'],
-      'cr+jws': [await signed('cr+jws', {}), 'whether the consent still stands'],
+      'cr+jws': [(await consentRoutesOf(app, apiKey).logged()).receipt, 'whether the consent still stands'],
       'agent-authorisation+jwt': [await signed('agent-authorisation+jwt', { exp }), 'whether the agent was'],
     }
     for (const [typ, [text = '', what]] of Object.entries(open)) {
@@ -176,6 +177,38 @@ describe('what the page that checks finds', () => {
     })
     const many = await tokenRoutesOf(app, apiKey).issued({ ttl: TTL_SECONDS })
     expect(await toldOfSigned(many.token, 'vt+jwt')).to.include({ word: 'Valid', tone: 'good' })
+  })
+
+  it('is no consent where the receipt is of a refusal, and over where the end that it names is', async () => {
+    const consents = consentRoutesOf(app, apiKey)
+    const expiresAt = new Date(Date.now() + 3_600_500).toISOString()
+    const { receipt } = await consents.logged({ subjectId: 'bea', expiresAt })
+    const at = async (now: number, text = receipt) => toldOf(await checkSigned(text, 'cr+jws', service, now))
+    const end = Date.parse(expiresAt)
+    const before = await at(end - 1)
+    expect(before).to.include({
+      word: 'Genuine, but whether the consent still stands was not checked',
+      tone: 'warn',
+    })
+    expect(before.checks.find(({ title }) => title === 'Expiry')?.detail).to.include(`ends at ${expiresAt}`)
+    const after = await at(end)
+    expect([after.word, after.faults]).to.deep.equal(['Expired', ['CONSENT_EXPIRED']])
+    const refused = await consents.logged({ subjectId: 'bea', status: 'refused' })
+    const no = await at(Date.now(), refused.receipt)
+    expect([no.word, no.tone, no.faults]).to.deep.equal(['Genuine: refused', 'warn', []])
+    expect(no.text).to.include('it is no consent')
+    const [event] = payloadOf(receipt).events as Json[]
+    for (const events of [
+      undefined,
+      [],
+      [{ ...event, event_state: 'consent_renewed' }],
+      [{ ...event, validity_duration: 'P1D' }],
+      [{ ...event, event_time: 'today' }],
+      [event, event],
+    ]) {
+      const text = await signed('cr+jws', { ...payloadOf(receipt), events })
+      expect((await at(Date.now(), text)).faults, JSON.stringify(events)).to.deep.equal(['RECEIPT_MALFORMED'])
+    }
   })
 
   it('is green for no proof, which may have been spent, and says where it hides the status of what it is about', async () => {

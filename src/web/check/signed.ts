@@ -26,6 +26,8 @@ export interface SignedText {
   readonly expired: string
   /** Whether it says who issued it, which small ones have no room for. */
   readonly hasIssuer: boolean
+  /** Whether its time is over, where that doesn't stand in `exp`. @param now Unix ms */
+  readonly expiry?: (payload: Json, now: number) => Check
 }
 
 export interface ReadSigned {
@@ -162,7 +164,7 @@ export const readSigned = async (
       keyCheck,
       pass('Signature', 'The Ed25519 signature fits every byte of what was signed.'),
       ...(given.hasIssuer ? [await issuerCheck(payload, service)] : []),
-      expiryCheck(payload.exp, given.expired, now),
+      given.expiry?.(payload, now) ?? expiryCheck(payload.exp, given.expired, now),
     ],
   }
 }

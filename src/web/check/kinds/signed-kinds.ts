@@ -1,4 +1,5 @@
 /** What the service signs as a compact JWS, by its `typ`: what to check of each, and what it says. @module */
+import { readReceiptAnswer } from '../../../protocol/consent/receipt.ts'
 import { readJws } from '../../../protocol/jws.ts'
 import { textOf } from '../../http.ts'
 import type { OwnService } from '../own-service.ts'
@@ -15,7 +16,7 @@ import {
   timeWords,
   visible,
 } from '../report.ts'
-import { readSigned, WHOSE } from '../signed.ts'
+import { readSigned, type SignedText, WHOSE } from '../signed.ts'
 import { revocationCheck } from './status-list.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -26,6 +27,7 @@ interface SignedKind {
   readonly kidCharacters?: number
   readonly hasIssuer?: boolean
   readonly expired?: string
+  readonly expiry?: SignedText['expiry']
   /** What only this kind has. */
   readonly further?: (payload: Json, service: OwnService, now: number) => Promise<Check>
   /** What only the service knows, without which it may be over by now. */
@@ -92,6 +94,27 @@ const singleUse = ({ single_use: isSingle }: Json): Check | undefined =>
       )
     : undefined
 
+const EXPIRY = 'Expiry'
+const MS_PER_SECOND = 1000
+
+/** A receipt has no `exp`: it records when what the person answered ends. */
+const receiptExpiry = (payload: Json, now: number): Check => {
+  const said = readReceiptAnswer(payload)
+  if (said === undefined)
+    return refuse(EXPIRY, 'RECEIPT_MALFORMED', 'It does not say what the person answered, or until when.')
+  const { endsAt } = said
+  if (endsAt === undefined) return pass(EXPIRY, 'It names no end of what it records.')
+  const end = timeWords(endsAt / MS_PER_SECOND)
+  return now < endsAt
+    ? pass(EXPIRY, `What it records ends at ${end}, by the clock of this device.`)
+    : ended(
+        EXPIRY,
+        'EXPIRED',
+        'CONSENT_EXPIRED',
+        `What it records ended at ${end}, by the clock of this device.`,
+      )
+}
+
 const opens = (title: string, open: string, detail: string) => () => leaveOpen(title, open, detail)
 
 const agentSince = opens(
@@ -137,8 +160,16 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
       'whether the consent still stands',
       'Whether the consent was withdrawn or replaced since, only the service knows: ask POST /api/consent/verify.',
     ),
-    meaning: always('Genuine', 'The service signed that this was recorded.'),
-    notChecked: ['that the person really agreed: the service records what the organisation said'],
+    expiry: receiptExpiry,
+    meaning: (payload) =>
+      readReceiptAnswer(payload)?.answer === 'refused'
+        ? {
+            word: 'Genuine: refused',
+            text: 'The service signed that the person refused: it is no consent.',
+            isPlain: false,
+          }
+        : { word: 'Genuine', text: 'The service signed that this consent was recorded.' },
+    notChecked: ['that the person really said so: the service records what the organisation said'],
   },
   'agent-badge+jwt': {
     what: 'Badge of an agent',
@@ -277,7 +308,8 @@ export const checkSigned = async (
   const kind = KINDS[typ]
   if (kind === undefined) throw new RangeError(`${typ} is no type that this page checks`)
   const { what, kidCharacters = KID_CHARACTERS, hasIssuer = true, expired = 'EXPIRED', notChecked } = kind
-  const { checks, payload } = await readSigned({ text, typ, kidCharacters, hasIssuer, expired }, service, now)
+  const given = { text, typ, kidCharacters, hasIssuer, expired, expiry: kind.expiry }
+  const { checks, payload } = await readSigned(given, service, now)
   if (payload === undefined) return { what, checks, meaning: { word: '', text: '', isPlain: false } }
   const further = kind.further && [await kind.further(payload, service, now)]
   const open = kind.open?.(payload)

@@ -14,6 +14,7 @@ import {
 import { readNote, signaturesBy } from '../../../../src/protocol/checkpoint/note.ts'
 import { checkedVerifierKey, verifierKey } from '../../../../src/protocol/checkpoint/signed-note.ts'
 import { readWitnessPolicy, WitnessPolicyError } from '../../../../src/protocol/checkpoint/witness-policy.ts'
+import { readReceiptAnswer } from '../../../../src/protocol/consent/receipt.ts'
 import { hybridSigningBytes, readHybridToken, readSignature } from '../../../../src/protocol/hybrid-token.ts'
 import { isObject } from '../../../../src/protocol/json-object.ts'
 import { readJws, writeJws } from '../../../../src/protocol/jws.ts'
@@ -92,6 +93,16 @@ const HYBRID = {
   sig_classical: 'A'.repeat(86),
   sig_pq: 'BBBB',
   signed_by: 'service',
+}
+
+const RECEIPT = {
+  events: [
+    {
+      event_time: '2026-01-01T00:00:00.000Z',
+      event_state: 'consent_given',
+      validity_duration: 'PT86400.5S',
+    },
+  ],
 }
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -207,6 +218,15 @@ export const PROTOCOL: readonly Parser[] = [
     readSignature(read.token.alg_classical, read.token.sig_classical)
     readSignature(read.token.alg_pq, read.token.sig_pq)
   }),
+  ofJson(
+    'what receipts of consents answer',
+    [RECEIPT, { events: [{ event_state: 'consent_refused' }] }],
+    (value) => {
+      if (!isObject(value)) return
+      const { endsAt } = readReceiptAnswer(value) ?? {}
+      promise(endsAt === undefined || Number.isSafeInteger(endsAt), 'an end is a time')
+    },
+  ),
   ofText('status list tokens', [statusListToken(LIST.toString('base64url'))], (text) =>
     readStatusList(text, EXPECTED),
   ),

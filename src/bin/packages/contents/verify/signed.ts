@@ -3,6 +3,7 @@
  * and nothing else, and fails closed. Clocks are in milliseconds.
  * @module
  */
+import { readReceiptAnswer } from '../../../../protocol/consent/receipt.ts'
 import { isObject } from '../../../../protocol/json-object.ts'
 import { readJws } from '../../../../protocol/jws.ts'
 import {
@@ -165,11 +166,18 @@ export const verifyResult = (jws: string, expected: Expected): JwsVerdict =>
   verifyIssued(jws, JWS_TYPES.result, expected)
 
 /**
- * The receipt of `POST /api/consent/log`. Whether the consent was withdrawn since, only the service knows.
+ * The receipt of `POST /api/consent/log`, until the end that it names. **A refusal has a receipt too**: `payload.events[0].event_state`
+ * is `consent_given` or `consent_refused`. Whether a consent was withdrawn or replaced since, only the service knows.
  * @throws TypeError without an issuer or an organisation
  */
-export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict =>
-  verifyIssued(jws, JWS_TYPES.consentReceipt, expected)
+export const verifyReceipt = (jws: string, expected: Expected): JwsVerdict => {
+  const verdict = verifyIssued(jws, JWS_TYPES.consentReceipt, expected)
+  if (!verdict.valid) return verdict
+  const said = readReceiptAnswer(verdict.payload)
+  if (said === undefined) return refuse('MALFORMED')
+  const { now = Date.now() } = expected
+  return said.endsAt !== undefined && now >= said.endsAt ? refuse('EXPIRED') : verdict
+}
 
 /**
  * A token of `POST /api/tokens/generate`. Whether one for a single use was used up, only the service knows.
