@@ -212,7 +212,11 @@ export type SyncRequest = Static<typeof SyncRequest>
 export const SyncResult = Type.Object(
   {
     synced: Type.Integer({ minimum: 0, description: 'Valid proofs that were unknown and are now recorded.' }),
-    updated: Type.Integer({ minimum: 0, description: 'Known proofs that are still verified.' }),
+    updated: Type.Integer({
+      minimum: 0,
+      description:
+        'Known proofs: verified again, or, if their context is not known (they came by an upload), valid and no more.',
+    }),
     proofs: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),

@@ -16,6 +16,7 @@ import { readContext } from './binding.ts'
 import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
 import { generatedV1 } from './made-json.ts'
 import { createMaking, type MakingDeps } from './making.ts'
+import { DISCLOSED_STATUS, NONE } from './native-checks.ts'
 import type {
   AdoptedProof,
   CheckedProof,
@@ -33,6 +34,7 @@ import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } f
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import { createLateRevocations, type LateRevocations } from './spending/late-revocations.ts'
+import { revokedClaim } from './spending/spend-keys.ts'
 import {
   asRecorded,
   doubleSpend,
@@ -42,7 +44,7 @@ import {
   spend,
   type VerifiedProof,
 } from './spending/spending.ts'
-import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
+import { falseStatement, type Prepared, type ReasonCode, type Stated, type Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
 import { type CheckSyncItem, planSync, type SyncDeps } from './sync.ts'
@@ -167,6 +169,18 @@ export const createProofs = (deps: ProofsDeps) => {
       if (error instanceof AppError && error.code === 'not_found') return undefined
       throw error
     })
+
+  /**
+   * A YES is recorded of nothing that was revoked: whoever sends signals by name isn't held against what became of them, and what
+   * is known may be revoked while it is proved. Whatever is proved here is of the caller's own issuing, whose claims the commit sees.
+   * @throws AppError not_provable, reason STATEMENT_FALSE
+   */
+  const demandUnrevoked = (tx: Tx, { circuitId, publicSignals, decision }: UncommittedProof): void => {
+    const { circuit } = statement(circuitId)
+    const status = decision === 1 ? signalOf(circuit, publicSignals, DISCLOSED_STATUS) : undefined
+    if (status !== undefined && status !== NONE && tx.holder(...revokedClaim(['status', status])))
+      throw falseStatement('What it is about was revoked, withdrawn or replaced.')
+  }
 
   const noteDoubleSpend = ({ organisation }: Caller, digest: string): void => {
     metrics.doubleSpends.inc()
@@ -328,12 +342,13 @@ export const createProofs = (deps: ProofsDeps) => {
     /**
      * Makes a proof and records it: entry `prove`, and a free proof where there is no subscription. Of what has one record
      * only, a payment, the first is told again.
-     * @param present the answer; it is what a repeated Idempotency-Key gets @throws as `make`; unavailable
+     * @param present the answer; it is what a repeated Idempotency-Key gets @throws as `make`; not_provable of what was revoked; unavailable
      */
     async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
       try {
         const { recording, ...made } = await make(caller, ask)
         return await ledger.append(caller, (tx) => {
+          demandUnrevoked(tx, made)
           const place = recording.record(tx)
           return tx.withRoot((root, treeSize) => present({ ...made, receipt: { ...place, root, treeSize } }))
         })

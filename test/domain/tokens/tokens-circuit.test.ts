@@ -4,6 +4,7 @@ import { sharedApp, type TestApp, type TestOrganisation } from '../../support/ap
 import { entriesOf } from '../../support/domain/proof-api.ts'
 import { tokenRoutesOf } from '../../support/domain/tokens.ts'
 import { callerOf } from '../../support/ledger.ts'
+import { rejection } from '../../support/rejection.ts'
 
 interface Made {
   proof_id: string
@@ -85,6 +86,33 @@ describe('proofs of tokens', function () {
     }
     const types = (await entriesOf(app, made.proof_id)).map(({ type }) => type)
     expect(types).to.deep.equal(['prove'])
+  })
+
+  it('are not made of a revoked token, neither by the signals of its credential nor where it is revoked meanwhile', async () => {
+    const { tokenId, credential = expect.fail() } = await tokens.issued()
+    const { audience: tokenAudience, holder: _, ...fields } = credential.fields
+    const inputs = { ...fields, tokenAudience, ...credential.signature, secret: credential.secret }
+    const generate = () =>
+      app.request<Made & { error?: string; reason?: string }>('POST', '/v1/proofs/generate', {
+        key: owner.apiKey,
+        body: { circuit_id: 'token_validation', inputs },
+      })
+    expect(await generate()).to.include({ status: 200 })
+    const proofs = () =>
+      app.services.database.knex('proofs').where({ organisation: owner.organisationId }).select('id')
+    const before = await proofs()
+    await tokens.revoke(tokenId)
+    const { status, body } = await generate()
+    expect([status, body.error, body.reason]).to.deep.equal([422, 'not_provable', 'STATEMENT_FALSE'])
+    const other = await tokens.issued()
+    const { proofs: service } = app.services
+    const caller = callerOf(owner.organisationId)
+    const prepared = await service.prepare(caller, 'token_validation', { tokenId: other.tokenId })
+    await tokens.revoke(other.tokenId)
+    const ask = { circuitId: 'token_validation', prepared, category: 'proof' } as const
+    const overtaken = service.generate(caller, ask, (made) => made)
+    expect(await rejection(overtaken)).to.include({ code: 'not_provable', reason: 'STATEMENT_FALSE' })
+    expect(await proofs()).to.deep.equal(before)
   })
 
   it('are not verified any more once the token is revoked', async () => {
