@@ -75,6 +75,8 @@ export interface ConsentDeps {
 }
 
 const WITHDRAWN = CLAIM_KINDS.consentWithdrawn
+/** At the record that decides, while others are being recorded. */
+const MAX_LOOKS = 5
 /** Keeps the pseudonyms of consents apart from those of other records. */
 const SUBJECT_KIND = 'consent'
 
@@ -174,16 +176,21 @@ export const createConsents = (deps: ConsentDeps) => {
       await requireAsLogged(request, standing)
       return verdictOn(standing)
     }
-    const [latest, other] = await store.findLatest(database, {
+    const sought = {
       organisation,
       subject: subject ?? fail('not_found'),
       purposeHash: nameHash(request.purpose),
       controllerHash: controller === undefined ? undefined : nameHash(controller),
       at,
-    })
-    if (latest === undefined) return noConsent('no_consent', purpose)
-    if (other !== undefined) return noConsent('controller_required', purpose)
-    return verdictOn(await owned(caller, latest))
+    }
+    for (let looks = 1; ; looks++) {
+      const [latest, other] = await store.findLatest(database, sought)
+      if (latest === undefined) return noConsent('no_consent', purpose)
+      if (other !== undefined) return noConsent('controller_required', purpose)
+      const verdict = verdictOn(await owned(caller, latest))
+      // It was the latest: another one was recorded between the two looks, and decides.
+      if (verdict.reason !== 'superseded' || looks === MAX_LOOKS) return verdict
+    }
   }
 
   /** The statuses of consents that a record of these purposes leaves nothing of. @param before see `findReplaced` */

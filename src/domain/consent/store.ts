@@ -135,40 +135,36 @@ interface Named {
   readonly purposeHashes: readonly Uint8Array[]
 }
 
+/** LATERAL with LIMIT looks at the latest record alone, however many somebody has. */
+const FIND_REPLACED = `SELECT DISTINCT consents.id, consents.organisation, consents.sealed, consents.expires_at
+  FROM unnest(CAST(:named AS text[])) AS named (hash)
+  CROSS JOIN LATERAL (SELECT consent FROM consent_purposes
+    WHERE organisation = :organisation AND subject = :subject AND purpose_hash = decode(named.hash, 'hex')
+      AND controller_hash = :controllerHash AND entry_index < :before
+    ORDER BY entry_index DESC LIMIT 1) AS latest
+  JOIN consents ON consents.id = latest.consent
+  WHERE consents.answer = 'given' AND NOT EXISTS (
+    SELECT 1 FROM consent_purposes AS own
+    WHERE own.consent = consents.id AND encode(own.purpose_hash, 'hex') <> ALL (CAST(:named AS text[]))
+      AND NOT EXISTS (SELECT 1 FROM consent_purposes AS later
+        WHERE later.organisation = own.organisation AND later.subject = own.subject
+          AND later.purpose_hash = own.purpose_hash AND later.controller_hash = own.controller_hash
+          AND later.entry_index > own.entry_index))`
+
 /**
  * The given consents of which nothing stands any more once a record names these purposes, and which it is that takes the last
  * purpose of: at most one for each purpose.
  * @param before index of that record's entry; by default it is still to come
  */
 export const findReplaced = async (
-  { knex }: Database,
-  { organisation, subject, controllerHash, purposeHashes }: Named,
+  { knex }: Pick<Database, 'knex'>,
+  { purposeHashes, controllerHash, ...whose }: Named,
   before = Number.MAX_SAFE_INTEGER,
 ): Promise<Pick<ConsentRow, 'id' | 'organisation' | 'sealed' | 'expires_at'>[]> => {
-  const laterThan = (own: string) =>
-    `SELECT 1 FROM consent_purposes later WHERE later.organisation = ${own}.organisation AND later.subject = ${own}.subject
-       AND later.purpose_hash = ${own}.purpose_hash AND later.controller_hash = ${own}.controller_hash
-       AND later.entry_index > ${own}.entry_index`
-  const named = purposeHashes.map((hash) => Buffer.from(hash))
-  return knex<ConsentRow>('consents')
-    .select('id', 'organisation', 'sealed', 'expires_at')
-    .where({ answer: 'given' })
-    .whereIn(
-      'id',
-      knex<PurposeRow>('consent_purposes AS latest')
-        .select('consent')
-        .where({ organisation, subject, controller_hash: Buffer.from(controllerHash) })
-        .whereIn('purpose_hash', named)
-        .where('entry_index', '<', before)
-        .whereRaw(`NOT EXISTS (${laterThan('latest')} AND later.entry_index < ?)`, [before]),
-    )
-    .whereNotExists(
-      knex<PurposeRow>('consent_purposes AS own')
-        .select(knex.raw('1'))
-        .whereRaw('own.consent = consents.id')
-        .whereNotIn('purpose_hash', named)
-        .whereRaw(`NOT EXISTS (${laterThan('own')})`),
-    )
+  const named = purposeHashes.map((hash) => Buffer.from(hash).toString('hex'))
+  const asked = { ...whose, named, controllerHash: Buffer.from(controllerHash), before }
+  const { rows } = await knex.raw(FIND_REPLACED, asked)
+  return rows
 }
 
 /** Consents by the order in which they were recorded. */
@@ -218,11 +214,22 @@ export interface Sought {
   readonly at: number | undefined
 }
 
-const OF_PURPOSE =
-  'FROM consent_purposes WHERE organisation = $1 AND subject = $2 AND purpose_hash = $3 AND recorded_at <= $4'
-const FIND_LATEST = `SELECT DISTINCT ON (controller_hash) consent ${OF_PURPOSE}
-  ORDER BY controller_hash, entry_index DESC LIMIT 2`
-const FIND_LATEST_OF = `SELECT consent ${OF_PURPOSE} AND controller_hash = $5 ORDER BY entry_index DESC LIMIT 1`
+const ASKED =
+  'WITH asked AS (SELECT $1::text AS organisation, $2::text AS subject, $3::bytea AS purpose_hash, $4::bigint AS at'
+const OF_PURPOSE = `FROM consent_purposes AS own WHERE own.organisation = asked.organisation AND own.subject = asked.subject
+  AND own.purpose_hash = asked.purpose_hash AND own.recorded_at <= asked.at`
+const LATEST = 'ORDER BY own.entry_index DESC LIMIT 1'
+/** By steps from one controller to the next: somebody may have any number of records of one. */
+const FIND_LATEST = `${ASKED}),
+  one AS (SELECT found.controller_hash FROM asked CROSS JOIN LATERAL (
+    SELECT own.controller_hash ${OF_PURPOSE} ORDER BY own.controller_hash LIMIT 1) AS found),
+  other AS (SELECT found.controller_hash FROM asked, one CROSS JOIN LATERAL (
+    SELECT own.controller_hash ${OF_PURPOSE} AND own.controller_hash > one.controller_hash ORDER BY own.controller_hash LIMIT 1) AS found)
+  SELECT latest.consent FROM asked, (SELECT * FROM one UNION ALL SELECT * FROM other) AS found
+  CROSS JOIN LATERAL (SELECT own.consent ${OF_PURPOSE} AND own.controller_hash = found.controller_hash ${LATEST}) AS latest`
+const FIND_LATEST_OF = `${ASKED}, $5::bytea AS controller_hash)
+  SELECT latest.consent FROM asked CROSS JOIN LATERAL (
+    SELECT own.consent ${OF_PURPOSE} AND own.controller_hash = asked.controller_hash ${LATEST}) AS latest`
 
 /** The latest record of each controller that names the purpose, at most two: more say no more. */
 export const findLatest = async (

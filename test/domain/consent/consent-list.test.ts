@@ -1,6 +1,7 @@
 /** Somebody's consents, as an operator looks through them. */
 import { expect } from 'chai'
 import type { ListedConsent } from '../../../src/domain/consent/schemas-list.ts'
+import { findLatest, findReplaced } from '../../../src/domain/consent/store.ts'
 import { sharedApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { consentRoutesOf } from '../../support/domain/consents.ts'
 import { listOf } from '../../support/lists.ts'
@@ -75,5 +76,27 @@ describe('the list of consents', () => {
     const own = reads.filter(({ text }) => text.includes('from "consents"'))
     expect(own).to.have.length(1)
     expect(own[0]?.rows, `${own[0]?.indexes}`).to.be.at.most(8)
+  })
+
+  it('looks at a few records of a subject for what a new one replaces, and for what counts, however many there are', async () => {
+    const { consentId } = await consents.logged({ subjectId: 'often' })
+    const { database } = app.services
+    await database.knex.raw(
+      `INSERT INTO consent_purposes (consent, purpose_hash, organisation, subject, controller_hash, entry_index, recorded_at)
+        SELECT 'cns_' || own.entry_index || i, purpose_hash, organisation, subject, controller_hash, -i, recorded_at
+        FROM consent_purposes AS own, generate_series(1, 2000) AS i WHERE consent = ?`,
+      [consentId],
+    )
+    const row = await database.knex('consent_purposes').where({ consent: consentId }).first()
+    const { organisation, subject, controller_hash: controllerHash, purpose_hash: purposeHash } = row
+    const named = { organisation, subject, controllerHash, purposeHashes: [purposeHash] }
+    const sought = { organisation, subject, purposeHash, controllerHash: undefined, at: undefined }
+    const reads = await readsOf(database, async (watched) => {
+      const replaced = await findReplaced(watched, named)
+      expect(replaced.map(({ id }) => id)).to.deep.equal([consentId])
+      expect(await findLatest(watched, sought)).to.deep.equal([consentId])
+    })
+    expect(reads).to.have.length(2)
+    for (const { rows, text } of reads) expect(rows, text).to.be.at.most(40)
   })
 })

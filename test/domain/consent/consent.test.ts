@@ -38,6 +38,23 @@ describe('consents', () => {
       .orderBy('idx')
   const newsletter = (subjectId: string, more: object = {}) => ({ subjectId, purpose: 'newsletter', ...more })
 
+  it('hold for who asks by their subject, also while they are recorded anew', async () => {
+    await consents.logged({ subjectId: 'renewing' })
+    const reasons = new Set<string | undefined>()
+    for (let round = 0; round < 30; round++) {
+      let isRecorded = false
+      const recorded = consents.logged({ subjectId: 'renewing' }).finally(() => {
+        isRecorded = true
+      })
+      while (!isRecorded) {
+        const asked = [1, 2, 3].map(() => consents.reason(newsletter('renewing')))
+        for (const reason of await Promise.all(asked)) reasons.add(reason)
+      }
+      await recorded
+    }
+    expect([...reasons]).to.deep.equal([undefined])
+  }).timeout(60_000)
+
   it('are receipts that an outside library verifies, with the terms of ISO/IEC TS 27560', async () => {
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
     const logged = await consents.logged({ ...FULL, expiresAt })
