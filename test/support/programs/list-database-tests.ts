@@ -21,10 +21,8 @@ const LONGEST = ['test/server/server.test.ts', 'test/web/check-many-logs.test.ts
  */
 const APART = new Set(
   [
-    'bin/cli',
     'bin/docs-pages/docs-pages',
     'bin/sign-envelope',
-    'bin/verify-evidence',
     'bin/verify-presented',
     'bin/verify-proof',
     'circuits/proving',
