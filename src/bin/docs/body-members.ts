@@ -52,7 +52,7 @@ const OPEN: readonly Open[] = [
     operation: /^(decidePolicy|evaluateAccess|evaluateAccessAll)$/,
     why: 'AuthZEN: receivers ignore unknown members',
   },
-  { operation: /^tryPolicy$/, place: /^\/facts$/, why: 'the facts that a policy is tried on' },
+  { operation: /^tryPolicy$/, place: /^\/facts\/\w+$/, why: 'the facts that a policy is tried on' },
   { operation: /^verifyInPod$/, why: 'the data itself' },
   { operation: /^askHermes$/, why: 'the criteria themselves' },
   {

@@ -1,8 +1,9 @@
 /** Policies that every organisation has from the start. They decide until it writes its own. @module */
 import { findCircuit } from '../../circuits/catalogue.ts'
+import { fail } from '../../errors.ts'
+import { unknownMember } from '../../json/unknown-members.ts'
 import { isCurrency } from '../../protocol/currency.ts'
-import { isObject } from '../../protocol/json-object.ts'
-import type { PolicyRules } from './schemas.ts'
+import type { PolicyRules, PolicyTrial } from './schemas.ts'
 
 /** Decides where there is no policy of a resource's type. */
 export const FALLBACK_POLICY = 'default'
@@ -40,12 +41,32 @@ export const circuitFacts = (
   return { identifier, context, currency_known: typeof currency === 'string' && isCurrency(currency) }
 }
 
-/** Sample facts as a policy would see them: those of a circuit with what the service adds. */
-export const trialFacts = (policy: string, facts: Readonly<Record<string, unknown>>): object => {
-  const { context } = facts
-  return findCircuit(policy) !== undefined && isObject(context)
-    ? { ...facts, currency_known: circuitFacts('', context).currency_known }
-    : facts
+type SampleFacts = PolicyTrial['facts']
+type FactName = keyof SampleFacts
+
+const OF_VERIFICATIONS: readonly FactName[] = ['identifier', 'context']
+const OF_RESOURCES: readonly FactName[] = ['subject', 'action', 'resource', 'context']
+
+/** Whether sample facts are of a verification. A resource may have the type of a circuit's name, too. */
+export const areOfCircuit = (policy: string, facts: SampleFacts): boolean =>
+  findCircuit(policy) !== undefined &&
+  (['subject', 'action', 'resource'] as const).every((name) => facts[name] === undefined)
+
+/**
+ * Sample facts as real decisions see them, and nothing else: what only a trial could see would make it say what never happens.
+ * @throws AppError unknown_member
+ */
+export const trialFacts = (facts: SampleFacts, ofCircuit: boolean): object => {
+  const known = ofCircuit ? OF_VERIFICATIONS : OF_RESOURCES
+  const unknown = Object.keys(facts).filter((name) => !known.some((one) => one === name))
+  if (unknown.length > 0)
+    fail('unknown_member', { details: unknown.map((name) => unknownMember('/facts', name, known)) })
+  if (!ofCircuit) return facts
+  const { identifier, context = {} } = facts
+  // What a circuit is asked about is no fact.
+  const { inputs: _, ...seen } = context
+  const { currency_known } = circuitFacts('', seen)
+  return { ...(identifier !== undefined && { identifier }), context: seen, currency_known }
 }
 
 /** The rules of a policy that nobody wrote, or undefined where there is none. */

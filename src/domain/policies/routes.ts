@@ -93,7 +93,7 @@ const tryPolicy = route({
   tag,
   summary: 'Try a policy on sample facts',
   description:
-    'A dry run: nothing is signed, recorded or charged. With `rules` they decide, as if they were in force; otherwise the policy that is. For a circuit `currency_known` is added to the facts.',
+    'A dry run: nothing is signed, recorded or charged. With `rules` they decide, as if they were in force; otherwise the policy that is. The facts are those that a real decision sees: for a circuit `currency_known` is added, and `context.inputs` left out. Whether the circuit can prove the decision is not tried.',
   params: PolicyParams,
   body: PolicyTrial,
   exactNumbers: true,

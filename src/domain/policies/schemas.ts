@@ -7,7 +7,7 @@ export const MAX_POLICY_RULES = 16
 const MAX_OBLIGATIONS = 8
 const MAX_OBLIGATION_ID_CHARACTERS = 64
 const MAX_PARAMETERS = 16
-const MAX_FACTS = 200
+const MAX_SAMPLE_PROPERTIES = 200
 
 /** What a policy can be called. Resource types that are no such name have no policy of their own. */
 export const POLICY_NAME = '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$'
@@ -128,14 +128,29 @@ export const PolicyChange = Type.Object(
 )
 export type PolicyChange = Static<typeof PolicyChange>
 
+/** Any part of what decisions are made about; `defaults.ts` says which parts a policy sees. */
+const Sample = (description?: string) =>
+  Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_SAMPLE_PROPERTIES, description }),
+  )
+
 export const PolicyTrial = Type.Object(
   {
     rules: Type.Optional(PolicyRules),
-    facts: Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: MAX_FACTS,
-      description:
-        'What the policy sees: of a circuit `identifier` and `context`, else `subject`, `action`, `resource` and `context`.',
-    }),
+    facts: Type.Object(
+      {
+        identifier: Type.Optional(Type.String()),
+        subject: Sample(),
+        action: Sample(),
+        resource: Sample(),
+        context: Sample('Of a circuit without `inputs`, which are not part of the facts.'),
+      },
+      {
+        title: 'SampleFacts',
+        description:
+          'What the policy sees: of a circuit `identifier` and `context`, else `subject`, `action`, `resource` and `context`. Any of these can be left out; others are 422, since no real decision sees them.',
+      },
+    ),
   },
   { title: 'PolicyTrial' },
 )

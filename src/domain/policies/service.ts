@@ -16,7 +16,14 @@ import type { OpenRecent } from '../../store/recent.ts'
 import type { UsageService } from '../usage/service.ts'
 import type { VerificationService } from '../verification/service.ts'
 import { commitDecision, commitDecisions, type Decided } from './decision.ts'
-import { type CircuitFacts, circuitFacts, FALLBACK_POLICY, seededRules, trialFacts } from './defaults.ts'
+import {
+  areOfCircuit,
+  type CircuitFacts,
+  circuitFacts,
+  FALLBACK_POLICY,
+  seededRules,
+  trialFacts,
+} from './defaults.ts'
 import {
   type CheckEvaluation,
   countExpanded,
@@ -350,17 +357,23 @@ export const createPolicies = (deps: Deps) => {
       return replaced ?? fail('conflict')
     },
 
-    /** What a policy, or rules that might become it, say of sample facts. @throws AppError validation_failed, tree_too_large */
+    /**
+     * What a policy, or rules that might become it, say of sample facts, by whichever policy would decide about such facts.
+     * @throws AppError validation_failed, tree_too_large, unknown_member
+     */
     async try(
       { organisation }: Caller,
       policyId: string,
       { rules, facts: sent }: PolicyTrial,
     ): Promise<PolicyTried> {
-      const found = rules === undefined ? await named(organisation, policyId) : undefined
+      const ofCircuit = areOfCircuit(policyId, sent)
+      const facts = trialFacts(sent, ofCircuit)
+      const inForce = ofCircuit ? named : forResource
+      const found = rules === undefined ? await inForce(organisation, policyId) : undefined
       const policy = readPolicy(rules ?? found?.rules ?? [])
       const { decision, reasonCodes, obligations } = found
-        ? decideBy(found, policy, trialFacts(policyId, sent))
-        : decideByPolicy(policy, trialFacts(policyId, sent))
+        ? decideBy(found, policy, facts)
+        : decideByPolicy(policy, facts)
       return {
         decision,
         reasonCodes: [...reasonCodes],

@@ -409,6 +409,54 @@ describe('policies', () => {
       expect((await attempt('simple_yesno', { facts: unpaid })).body.decision).to.equal('NO')
     })
 
+    it('sees what a real decision sees, and refuses what none would', async () => {
+      const permit = (field: string, op: string, value?: unknown) => [
+        { effect: 'permit', rules: [{ field, op, ...(value !== undefined && { value }) }] },
+      ]
+      const outcome = async (id: string, rules: object[], facts: object) => {
+        const { status, body } = await attempt(id, { rules, facts })
+        return status === 200 ? body.decision : `${body.error} ${body.details?.[0]?.path}`
+      }
+      // A field that lacks its `context.`: tried on facts that lack it too it would hold, and never in earnest.
+      expect(await outcome('order', permit('amount', 'lte', 100), { amount: 5 })).to.equal(
+        'unknown_member /facts/amount',
+      )
+      const absent = permit('context.amount', 'exists', false)
+      expect(await outcome('order', absent, { identifier: 'ada' })).to.equal(
+        'unknown_member /facts/identifier',
+      )
+      expect(await outcome('kyc', absent, { identifier: 'ada', subject: { id: 'ada' } })).to.equal(
+        'unknown_member /facts/identifier',
+      )
+      // What a circuit is asked about is no fact, and its context is never missing.
+      const inputs = { identifier: 'ada', context: { inputs: { index: 1 } } }
+      expect(await outcome('audit_proof', permit('context.inputs', 'exists'), inputs)).to.equal('NO')
+      const unnamed = permit('currency_known', 'eq', false)
+      expect(await outcome('yesno', unnamed, { identifier: 'ada' })).to.equal('YES')
+      expect(await outcome('yesno', permit('context', 'exists'), { identifier: 'ada' })).to.equal('YES')
+    })
+
+    it('has the policy decide that really would where a resource has the type of a circuit’s name', async () => {
+      const question = {
+        subject: { type: 'user', id: 'ada' },
+        action: { name: 'read' },
+        resource: { type: 'kyc', id: 'k-1' },
+        context: { amount: 5, currency: 'GBP' },
+      }
+      const { body: decided } = await app.request<DecisionAnswer>('POST', '/access/v1/evaluation', {
+        key: owner.apiKey,
+        body: question,
+      })
+      const { body: tried } = await attempt('kyc', { facts: question })
+      const { policy, policy_version, reason_codes } = decided.context
+      expect([tried.policyId, tried.version, tried.reasonCodes]).to.deep.equal([
+        policy,
+        policy_version,
+        reason_codes,
+      ])
+      expect(policy).to.equal('default')
+    })
+
     it('refuses rules that can’t be read, and is of the own organisation only', async () => {
       const wrong = await attempt('order', {
         rules: [{ effect: 'permit', rules: [{ field: 'a', op: 'near' }] }],
