@@ -1,6 +1,6 @@
 /** What becomes of agents and devices: suspended, resumed, revoked; whether their domain knows them; their badges. */
 import { expect } from 'chai'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { systemCaller } from '../../../src/caller.ts'
 import type { Agent } from '../../../src/domain/agents/enrol/schemas.ts'
 import { changeState } from '../../../src/domain/agents/enrol/transition.ts'
@@ -383,6 +383,26 @@ describe('states of agents', () => {
       expect((await typesAndEvents()).at(-1)).to.equal('attest agent.badge_issued')
     })
 
+    it('name the domain that was verified, since anybody may call an agent as they like', async () => {
+      const { host } = new URL(own.receiver.url)
+      own.receiver.on(DIRECTORY, json({ keys: [key.jwk] }))
+      const profile = { name: 'Great Bank', agent_card_url: `${own.receiver.url}/card.json` }
+      const { agent_id } = await agents.active(key, profile)
+      const { body } = await agents.badge({ agent_id })
+      expect([body.domain, decodeJwt(body.jws ?? '').domain]).to.deep.equal([host, host])
+      expect(body.svg).to.contain(`>domain verified: ${host}</text>`)
+      expect((await shown(body.badge_id)).body).to.include({ trust_level: 'domain_verified', domain: host })
+      own.receiver.on(DIRECTORY, json({ keys: [] }))
+      await agents.step(agent_id, 'check-domain')
+      expect((await shown(body.badge_id)).body).to.include({ trust_level: 'key_verified', domain: null })
+      // Of a long one the end is shown, which says whose it is.
+      const domain = `great-bank.example.${'login.'.repeat(6)}crook.example`
+      const svg = badgeImage({ ...profile, status: 'active', trust_level: 'domain_verified', domain })
+      expect(/<text[^>]*>domain verified: ([^<]*)</.exec(svg)?.[1])
+        .to.match(/^….*crook\.example$/)
+        .and.not.include('bank')
+    })
+
     it('are what holds now, to anyone, as JSON and as an image', async () => {
       const { agent_id } = await agents.active(key)
       const { badge_id } = (await agents.badge({ agent_id })).body
@@ -421,7 +441,7 @@ describe('states of agents', () => {
 
     it('show a name as text, whatever it is made of', () => {
       const name = `<script>alert('1')</script>&"\u202Eevil\u0000`
-      const svg = badgeImage({ name, status: 'active', trust_level: 'key_verified' })
+      const svg = badgeImage({ name, status: 'active', trust_level: 'key_verified', domain: null })
       expect(svg.match(/<(\w+)/g)?.sort()).to.deep.equal([
         '<g',
         '<rect',

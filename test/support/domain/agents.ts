@@ -2,6 +2,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import type { AgentEnrolled } from '../../../src/domain/agents/enrol/schemas.ts'
+import type { BadgeIssued } from '../../../src/domain/agents/trust/badge/schemas-badge.ts'
 import { type Jwk, thumbprint } from '../../../src/keys/jwks.ts'
 import { type Client, demandSuccess, type TestResponse } from '../client.ts'
 
@@ -89,8 +90,6 @@ export const agentRoutesOf = (app: Client, apiKey: string) => {
     read: (agentId: string) =>
       app.request<Enrolled>('GET', `/console/api/agents/${agentId}`, { key: apiKey }),
     badge: (body: object) =>
-      app.request<
-        { badge_id: string; verify_url: string; svg: string | null; jws: string | null } & ErrorBody
-      >('POST', '/ext/v1/agent-trust/badge', { key: apiKey, body }),
+      app.request<BadgeIssued & ErrorBody>('POST', '/ext/v1/agent-trust/badge', { key: apiKey, body }),
   }
 }

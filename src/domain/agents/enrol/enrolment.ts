@@ -120,15 +120,7 @@ export const createEnrolment = (deps: Deps) => {
     )
 
   const askTrust = (caller: Caller, row: AgentRow): Promise<Trust> =>
-    keyDirectories.trust(
-      row.organisation,
-      {
-        kid: row.kid,
-        keyDirectoryUrl: row.key_directory_url ?? undefined,
-        agentCardUrl: row.agent_card_url ?? undefined,
-      },
-      hasPrivateEgress(caller),
-    )
+    keyDirectories.trust(row, hasPrivateEgress(caller))
 
   const enrolledEvent = (
     { id, kid }: AgentRow,

@@ -13,6 +13,7 @@ import { createSomeAtATime } from '../../../store/limits.ts'
 import type { OpenRecent } from '../../../store/recent.ts'
 import { isDirectorySound } from './directory-signature.ts'
 import type { TrustLevel } from './states.ts'
+import type { AgentRow } from './store.ts'
 
 const DIRECTORY_PATH = '/.well-known/http-message-signatures-directory'
 const DIRECTORY_TYPE = 'application/http-message-signatures-directory+json'
@@ -83,14 +84,12 @@ export const agentIdentifier = (text: string): string => {
   return url.href
 }
 
-interface Addresses {
-  readonly keyDirectoryUrl?: string
-  readonly agentCardUrl?: string
-}
-
 /** The directory that speaks for an agent: its own, or that of the host of its card. */
-export const directoryUrlOf = ({ keyDirectoryUrl, agentCardUrl }: Addresses): string | undefined =>
-  keyDirectoryUrl ?? (agentCardUrl === undefined ? undefined : readDirectoryUrl(new URL(agentCardUrl).origin))
+export const directoryUrlOf = ({
+  key_directory_url: own,
+  agent_card_url: card,
+}: Pick<AgentRow, 'key_directory_url' | 'agent_card_url'>): string | undefined =>
+  own ?? (card === null ? undefined : readDirectoryUrl(new URL(card).origin))
 
 const keysIn = (body: Buffer): readonly unknown[] | undefined => {
   let value: unknown
@@ -157,10 +156,6 @@ const findKey = async (answered: Answered, kid: string, now: number): Promise<Pu
     return (await isDirectorySound(answer, key, now)) ? key : 'directory_signature_invalid'
   }
   return 'key_not_in_directory'
-}
-
-interface Asked extends Addresses {
-  readonly kid: string
 }
 
 export type KeyDirectories = ReturnType<typeof createKeyDirectories>
@@ -244,16 +239,15 @@ export const createKeyDirectories = (deps: {
   return {
     /**
      * What can be said of a key whose possession was shown: a directory that gives no usable answer is a reason, never an error.
-     * @param organisation whose agent it is
      * @param privateEgress whether the ranges of EGRESS_ALLOW_CIDRS are open to the caller
      * @throws AppError rate_limited while as many directories are asked for the organisation
      */
-    async trust(organisation: string, { kid, ...addresses }: Asked, privateEgress: boolean): Promise<Trust> {
-      const url = directoryUrlOf(addresses)
+    async trust(agent: AgentRow, privateEgress: boolean): Promise<Trust> {
+      const url = directoryUrlOf(agent)
       if (url === undefined) return { level: 'key_verified', reasons: ['no_domain'] }
-      const end = beginAsking(organisation) ?? failBusy()
+      const end = beginAsking(agent.organisation) ?? failBusy()
       const answered = await ask(url, privateEgress || openToAll, 'paying').finally(end)
-      const found = await findKey(answered, kid, nowSeconds())
+      const found = await findKey(answered, agent.kid, nowSeconds())
       return typeof found === 'string'
         ? { level: 'key_verified', reasons: [found] }
         : { level: 'domain_verified', reasons: [] }

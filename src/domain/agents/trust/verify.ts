@@ -79,12 +79,8 @@ const signatureAgentOf = ({ signatureAgent, signer }: Evidence): string | null =
   const named = agentIdentifier(signatureAgent)
   const { agent, publicKey } = signer
   if (agent === undefined) return named
-  const { key_directory_url: keyDirectoryUrl, agent_card_url: agentCardUrl, trust_level: level, kid } = agent
-  const own = directoryUrlOf({
-    keyDirectoryUrl: keyDirectoryUrl ?? undefined,
-    agentCardUrl: agentCardUrl ?? undefined,
-  })
-  return level === 'domain_verified' && publicKey.kid === kid && own === named ? named : null
+  const isPublished = agent.trust_level === 'domain_verified' && publicKey.kid === agent.kid
+  return isPublished && directoryUrlOf(agent) === named ? named : null
 }
 
 const answerOf = ({ evidence, agent, reasons, nonceFresh }: Judged): Omit<AgentVerdict, 'jws'> => ({

@@ -6,6 +6,7 @@ const PADDING = 8
 /** No font is as wide on average, so that text ends before its field does; longer ones are squeezed by the viewer. */
 const CHARACTER_WIDTH = 7
 const MAX_NAME_CHARACTERS = 32
+const MAX_DOMAIN_CHARACTERS = 40
 
 /** Dark enough for white text (WCAG 2.2 AA, 4.5:1). */
 const COLOURS: Readonly<Record<Badge['status'], string>> = {
@@ -36,6 +37,10 @@ const shortened = (name: string): string => {
     : name
 }
 
+/** Of a long one the beginning goes: its owner chose that, and it may look like somebody else's. */
+const shortenedDomain = (domain: string): string =>
+  domain.length > MAX_DOMAIN_CHARACTERS ? `…${domain.slice(1 - MAX_DOMAIN_CHARACTERS)}` : domain
+
 const field = (x: number, width: number, colour: string, text: string): string =>
   `<rect x="${x}" width="${width}" height="${HEIGHT}" fill="${colour}"/>` +
   `<text x="${x + width / 2}" y="14" text-anchor="middle" textLength="${width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">${escapeXml(text)}</text>`
@@ -43,11 +48,21 @@ const field = (x: number, width: number, colour: string, text: string): string =
 const widthOf = (text: string): number => [...text].length * CHARACTER_WIDTH + 2 * PADDING
 
 /** The image of a badge: name, status, and trust while the agent is active. Holds no script, style, link or foreign content. */
-export const badgeImage = ({ name, status, trust_level }: Pick<Badge, 'name' | 'status' | 'trust_level'>) => {
+export const badgeImage = ({
+  name,
+  status,
+  trust_level,
+  domain,
+}: Pick<Badge, 'name' | 'status' | 'trust_level' | 'domain'>) => {
   const label = shortened(name)
-  const said = status === 'active' ? trust_level.replaceAll('_', ' ') : status
+  const trust = trust_level.replaceAll('_', ' ')
+  const saying = (host: string | null): string => {
+    if (status !== 'active') return status
+    return host === null ? trust : `${trust}: ${host}`
+  }
+  const said = saying(domain && shortenedDomain(domain))
   const [left, right] = [widthOf(label), widthOf(said)]
-  const title = escapeXml(`${name}: ${said}`)
+  const title = escapeXml(`${name}: ${saying(domain)}`)
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="${HEIGHT}" role="img" aria-label="${title}">` +
     `<title>${title}</title><g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">` +

@@ -7,6 +7,7 @@ import type { Signers } from '../../../../keys/signers.ts'
 import type { Ledger } from '../../../../ledger/ledger.ts'
 import { writeJws } from '../../../../protocol/jws.ts'
 import type { Database } from '../../../../store/database.ts'
+import { directoryUrlOf } from '../../enrol/key-directory.ts'
 import type { AgentRecord, AgentsService } from '../../enrol/service.ts'
 import { badgeImage } from './badge-image.ts'
 import type { Badge, BadgeIssued, NewBadge } from './schemas-badge.ts'
@@ -25,6 +26,12 @@ interface Deps {
   readonly baseUrl: string
 }
 
+/** The host that publishes the key: what was verified is that host, whatever the agent is called. */
+const domainOf = (agent: AgentRecord): string | null => {
+  const url = agent.trust_level === 'domain_verified' ? directoryUrlOf(agent) : undefined
+  return url === undefined ? null : new URL(url).host
+}
+
 export type AgentBadges = ReturnType<typeof createAgentBadges>
 
 export const createAgentBadges = ({ database, ledger, signers, agents, clock, baseUrl }: Deps) => {
@@ -36,6 +43,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
     // An agent that was revoked stays so, whatever became of the badge.
     status: agent.status !== 'revoked' && row.expires_at <= now ? 'expired' : agent.status,
     trust_level: agent.trust_level,
+    domain: domainOf(agent),
     issued_at: iso(row.issued_at),
     expires_at: iso(row.expires_at),
     verify_url: `${baseUrl}/ext/v1/agent-trust/badge/${row.id}`,
@@ -52,6 +60,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
       agent_kid: agent.kid,
       status: agent.status,
       trust_level: agent.trust_level,
+      domain: domainOf(agent),
       iat: Math.floor(row.issued_at / MS_PER_SECOND),
       exp: Math.floor(row.expires_at / MS_PER_SECOND),
     }
@@ -85,7 +94,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
       }
       const badge = toBadge(row, agent, now)
       const jws = await sign(row, agent)
-      const { badge_id, status, trust_level, issued_at, expires_at, verify_url } = badge
+      const { badge_id, status, trust_level, domain, issued_at, expires_at, verify_url } = badge
       return ledger.append(caller, (tx) => {
         if (tx.holder(...agents.changed(agent))) fail('conflict')
         tx.append({
@@ -98,6 +107,7 @@ export const createAgentBadges = ({ database, ledger, signers, agents, clock, ba
           badge_id,
           status,
           trust_level,
+          domain,
           issued_at,
           expires_at,
           verify_url,

@@ -24,6 +24,12 @@ const state = {
   badge_id: idOf('bdg'),
   status: AgentStatus,
   trust_level: TrustLevel,
+  domain: orNull(
+    Type.String({
+      description:
+        'For domain_verified: the host that publishes the key. Compare it with the one that you expect; the name of an agent is free.',
+    }),
+  ),
   issued_at: DateTime,
   expires_at: DateTime,
   verify_url: Type.String({ description: 'Public address of the current state; browsers get an image.' }),
