@@ -328,6 +328,20 @@ describe('what the page that checks finds', () => {
     expect(await toldOfSigned(jws, 'agent-badge+jwt', mistaken)).to.include({ word: 'Not verified' })
   })
 
+  it('says that a badge holds no more whose agent is trusted less by now', async () => {
+    const { agents, agentId } = await newTrustedAgent(app)
+    const { body: badge } = await agents.badge({ agent_id: agentId })
+    const stated = payloadOf(badge.jws ?? '')
+    const told = async (trust_level: string) => {
+      const typ = 'agent-badge+jwt'
+      return toldOfSigned(await signed(typ, { ...stated, trust_level }), typ)
+    }
+    const lowered = await told('domain_verified')
+    expect([lowered.word, ...lowered.faults]).to.deep.equal(['Revoked', 'TRUST_LEVEL_LOWERED'])
+    for (const level of ['key_verified', 'registered'])
+      expect(await told(level), level).to.include({ word: 'Valid', tone: 'good' })
+  })
+
   it('at the address of a result is that result and no other', async () => {
     const [one, other] = [await result(), await result()]
     const path = `/verify/qr/${hashOf(one)}`

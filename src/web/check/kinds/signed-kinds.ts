@@ -47,8 +47,24 @@ const TICKET_KID_CHARACTERS = 8
 
 const BADGE_ID = /^bdg_[0-9a-z]{26}$/
 
+/** From the lowest. */
+const TRUST_LEVELS: readonly unknown[] = ['registered', 'key_verified', 'domain_verified']
+
+/** What the service says of an agent that is active, held against what its badge says. */
+const trustCheck = (stated: unknown, now: unknown, domain: unknown): Check => {
+  const level = typeof domain === 'string' ? `${visible(now)} (${visible(domain)})` : visible(now)
+  return TRUST_LEVELS.indexOf(now) < TRUST_LEVELS.indexOf(stated)
+    ? ended(
+        BADGE,
+        'REVOKED',
+        'TRUST_LEVEL_LOWERED',
+        `It says that the trust level is ${visible(stated)}, and the service says now that it is ${level}.`,
+      )
+    : pass(BADGE, `The agent is active, with trust level ${level}, says the service now.`)
+}
+
 /** A badge learns nothing of what happens after it was issued. */
-const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
+const badgeCheck = ({ jti, trust_level }: Json, service: OwnService): Promise<Check> =>
   attempt(BADGE, async () => {
     const id = typeof jti === 'string' && BADGE_ID.test(jti) ? jti : ''
     const badge = id === '' ? undefined : await service.lookUp(`/ext/v1/agent-trust/badge/${id}`)
@@ -57,10 +73,7 @@ const badgeCheck = ({ jti }: Json, service: OwnService): Promise<Check> =>
       return refuse(BADGE, 'BADGE_UNKNOWN', 'The service knows no such badge.')
     if (badge.badge_id !== id) return lack(BADGE, 'The service answered about another badge.')
     return status === 'active'
-      ? pass(
-          BADGE,
-          `The agent is active, with trust level ${visible(badge.trust_level)}, says the service now.`,
-        )
+      ? trustCheck(trust_level, badge.trust_level, badge.domain)
       : ended(
           BADGE,
           status === 'expired' ? 'EXPIRED' : 'REVOKED',
@@ -178,7 +191,7 @@ const KINDS: Readonly<Record<string, SignedKind>> = {
     meaning: always('Valid', 'The service signed it, and says now that the agent is active.'),
     notChecked: [
       'that whoever shows it is the agent: have the agent sign something with its key',
-      'that its name is true: it is the word of the organisation that enrolled it',
+      'that its name is true: it is the word of the organisation that enrolled it, so compare its domain, where it names one',
     ],
   },
   'hv+jws': {
@@ -274,6 +287,7 @@ const TITLES: ReadonlyMap<string, string> = new Map(
     name: 'Name',
     agent_kid: 'Key of the agent',
     trust_level: 'Trust level',
+    domain: 'Domain that publishes the key',
     header: 'Record',
     pii_processing: 'What may be done',
     party_identification: 'By whom',
