@@ -56,6 +56,7 @@ const mcpOf = (
     chat,
     prompts,
     postingMode,
+    countReads: chat.countReads,
     baseUrl: config.baseUrl,
     version: SERVICE_VERSION,
     parseJson: (bytes) => parseJson(bytes, true),

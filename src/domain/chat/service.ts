@@ -5,7 +5,7 @@ import type { Database } from '../../store/database.ts'
 import { toMessage } from './message.ts'
 import { cleanName } from './posts/content.ts'
 import { createChatLane, type LaneDeps } from './posts/lane.ts'
-import { createSearchCounter } from './posts/post-limits.ts'
+import { createReadCounter } from './posts/post-limits.ts'
 import { createPosting, type Poster, type PostingDeps } from './posts/posting.ts'
 import type { PostingModeService } from './posts/posting-mode.ts'
 import { createRemoval, type RemovalDeps } from './posts/removal.ts'
@@ -18,6 +18,7 @@ import {
   type MessagePage,
   type MessagesQuery,
   type Posted,
+  SEARCH_COST,
   type Thread,
   UNTRUSTED_NOTICE,
 } from './schemas.ts'
@@ -57,6 +58,8 @@ export interface ChatService {
   ): Promise<{ replies: Message[]; reply_count: number; next_before: number | null }>
   /** A second old or a little more; what was posted on this server is in them at once. */
   stats(): Promise<ChatStats>
+  /** Counts requests of an address beyond the one that its route has counted. @throws AppError rate_limited */
+  countReads(ip: string, reads: number): Promise<void>
   /** Removes a message for good, with an entry in the log. @throws AppError not_found */
   remove(id: number, caller: Caller): Promise<void>
   /**
@@ -102,18 +105,19 @@ export const createChat = (deps: ChatDeps): ChatService => {
   const removal = createRemoval({ ...deps, lane })
   const shared = createSharedReads<Page>()
   const search = createSearch(database)
-  const countSearch = createSearchCounter(deps)
+  const countReads = createReadCounter(deps)
 
   return {
     pageOrigin: new URL(deps.baseUrl).origin,
     post: posting.post,
     postAsHouse: posting.postAsHouse,
+    countReads,
     remove: removal.remove,
     removeOwn: removal.removeOwn,
     stats: stats.read,
 
     async list(query, { ip }) {
-      if (query.q !== undefined) await countSearch(ip)
+      if (query.q !== undefined) await countReads(ip, SEARCH_COST - 1)
       const { limit = DEFAULT_PAGE_MESSAGES, agent } = query
       const selection: Selection = {
         limit: limit + 1,

@@ -16,7 +16,7 @@ import {
 import type { Logger } from 'pino'
 import { AppError } from '../../errors.ts'
 import { isObject } from '../../protocol/json-object.ts'
-import type { Poster } from '../chat/service.ts'
+import type { ChatService, Poster } from '../chat/service.ts'
 import { createMcpCatalogue } from './catalogue.ts'
 import { createServer, HANDSHAKE_REVISIONS, type ServerDeps } from './server.ts'
 import { createTools, type ToolsDeps } from './tools.ts'
@@ -49,6 +49,8 @@ export interface McpService {
 }
 
 export interface McpDeps extends ToolsDeps {
+  /** Counts requests of an address beyond the one that the route has counted. @throws AppError rate_limited */
+  readonly countReads: ChatService['countReads']
   readonly baseUrl: string
   readonly version: string
   /** @throws AppError for what is not JSON, or not JSON that the service takes */
@@ -129,20 +131,22 @@ const answerHandshakeEra = async (
 }
 
 /**
- * Answers the requests of a batch one after the other, so that other callers have their turn in between. Without a
- * session notifications and responses mean nothing.
- * @throws whatever the SDK fails with
+ * Answers the requests of a batch one after the other, so that other callers have their turn in between. Each counts as if it had come
+ * by itself. Without a session notifications and responses mean nothing.
+ * @throws AppError rate_limited; whatever the SDK fails with
  */
 const answerBatch = async (
-  deps: ServerDeps,
+  deps: ServerDeps & Pick<McpDeps, 'countReads'>,
   poster: Poster,
   request: Request,
   batch: readonly unknown[],
 ): Promise<McpAnswer> => {
   const fault = batchFault(batch, request.headers.get('mcp-protocol-version') ?? BATCH_REVISION)
   if (fault !== undefined) return refusal(400, ProtocolErrorCode.InvalidRequest, fault)
+  const requests = batch.filter(isJSONRPCRequest)
+  await deps.countReads(poster.ip, Math.max(0, requests.length - 1))
   const parts: Buffer[] = []
-  for (const asked of batch.filter(isJSONRPCRequest)) {
+  for (const asked of requests) {
     const { body } = await answerHandshakeEra(deps, poster, request, asked)
     if (body) parts.push(Buffer.from(parts.length === 0 ? '[' : ','), body)
     await turn()
@@ -171,7 +175,7 @@ const answerRequestEra = async (
 }
 
 export const createMcp = (deps: McpDeps): McpService => {
-  const { baseUrl, version, parseJson, logger } = deps
+  const { baseUrl, version, parseJson, countReads, logger } = deps
   const { origin } = new URL(baseUrl)
   const url = new URL('/mcp', baseUrl).href
   const serverDeps: ServerDeps = {
@@ -202,7 +206,7 @@ export const createMcp = (deps: McpDeps): McpService => {
       const asked = asWebRequest(url, request)
       if (!(await isLegacyRequest(asked, parsed))) return answerRequestEra(serverDeps, poster, asked, parsed)
       return Array.isArray(parsed)
-        ? answerBatch(serverDeps, poster, asked, parsed)
+        ? answerBatch({ ...serverDeps, countReads }, poster, asked, parsed)
         : answerHandshakeEra(serverDeps, poster, asked, parsed)
     },
   }

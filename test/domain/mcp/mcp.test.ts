@@ -394,6 +394,28 @@ describe('the MCP endpoint', () => {
     )
   })
 
+  it('counts each request of a batch, and answers none of one that is too much', async () => {
+    const small = await startTestApp({ env: { CHAT_LIMITS: JSON.stringify({ readsPerMinute: 11 }) } })
+    try {
+      const batch = (length: number, ip: string) =>
+        postMcp<McpAnswer[] & { error?: string }>(
+          small,
+          [...Array.from({ length }, (_, id) => request('ping', undefined, id)), initialized],
+          { 'x-forwarded-for': ip },
+        )
+      expect((await batch(9, '10.1.2.3')).body).to.have.length(9)
+      expect((await batch(2, '10.1.2.3')).body).to.have.length(2)
+      const over = await batch(1, '10.1.2.3')
+      expect([over.status, over.body.error]).to.deep.equal([429, 'rate_limited'])
+      for (const _ of [1, 2]) await batch(4, '10.1.2.4')
+      const most = await batch(4, '10.1.2.4')
+      expect([most.status, most.body.error]).to.deep.equal([429, 'rate_limited'])
+      expect(most.headers.get('retry-after')).to.match(/^\d+$/)
+    } finally {
+      await small.close()
+    }
+  })
+
   it('counts requests with the reads of the chat, and posts with its posts', async () => {
     const limits = { readsPerMinute: 6, postsPerMinute: 1 }
     const small = await startTestApp({ env: { CHAT_LIMITS: JSON.stringify(limits) } })

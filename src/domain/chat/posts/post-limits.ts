@@ -1,8 +1,8 @@
-/** How much an address, and a key, may post, what its searches cost, and what alerts call it. @module */
+/** How much an address, and a key, may post and read, and what alerts call it. @module */
 import { AppError, fail } from '../../../errors.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
 import type { Limits } from '../../../store/limits.ts'
-import { CHAT_READS, SEARCH_COST } from '../schemas.ts'
+import { CHAT_READS } from '../schemas.ts'
 import { shortMac } from './duplicates.ts'
 
 /** Thresholds; see CHAT_LIMITS. */
@@ -48,15 +48,15 @@ export const createPostCounter =
       await spend(limits, `key:${fingerprint}`, postLimits.keyPostsPerMinute, MINUTE_SECONDS)
   }
 
-/** Counts what a search costs beyond a read, which the route has counted. @returns a function that throws AppError rate_limited */
-export const createSearchCounter =
+/** Counts reads of an address beyond the one that the route has counted. @returns a function that throws AppError rate_limited */
+export const createReadCounter =
   ({ limits, postLimits, addressBlock }: LimitDeps) =>
-  async (ip: string): Promise<void> => {
-    if (postLimits === undefined) return
+  async (ip: string, reads: number): Promise<void> => {
+    if (postLimits === undefined || reads === 0) return
     const { allowed, resetSeconds } = await limits.consume(`${CHAT_READS.bucket}:${addressBlock(ip)}`, {
       limit: postLimits.readsPerMinute,
       windowSeconds: CHAT_READS.windowSeconds,
-      cost: SEARCH_COST - 1,
+      cost: reads,
     })
     if (!allowed) refuseFor(resetSeconds)
   }
