@@ -158,6 +158,9 @@ describe('agents are authorised', () => {
       'CURRENCY_MISMATCH',
     ])
     expect(await decided(signed(usd))).to.deep.equal(['DENY', 'CURRENCY_MISMATCH'])
+    // Of yen no limit in pounds says anything, unsigned neither.
+    const yen = { agent_id: agentId, ...PAYMENT, amount: 9000, currency: 'JPY' }
+    expect(await decided(yen)).to.deep.equal(['DENY', 'CURRENCY_MISMATCH'])
     const text = { ...PAYMENT, jws: agentRequestJws(key, app.url, { ...PAYMENT, amount: '12.5' }) }
     expect(await decided({ agent_id: agentId, ...text })).to.deep.equal(['DENY', 'REQUEST_NOT_SIGNED'])
     const proof = agentJws(key, app.url, PAYMENT)

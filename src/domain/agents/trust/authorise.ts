@@ -87,12 +87,12 @@ const termsOf = ({ input, evidence }: Question) => ({
 const spentToday = (agent: AgentRecord, at: number): string =>
   `agent.spent/${agent.id}/${iso(at).slice(0, 'yyyy-mm-dd'.length)}`
 
-/** What is to be spent of the limit of the day, in minor units; undefined without such a limit, or where nothing is spent. */
+/** What is to be spent of the limit of the day, in minor units; undefined without such a limit in its currency, or where nothing is spent. */
 const spendingOf = ({
   agent,
   money,
 }: Question): { readonly amount: number; readonly limit: number } | undefined =>
-  money === undefined || agent.limits?.perDayMinor === undefined
+  money === undefined || agent.limits?.perDayMinor === undefined || money.currency !== agent.limits.currency
     ? undefined
     : { amount: money.minor, limit: agent.limits.perDayMinor }
 
