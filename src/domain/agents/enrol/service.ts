@@ -171,7 +171,7 @@ export const createAgents = (deps: AgentsDeps) => {
     /** Opens a suspended agent again. @throws AppError not_found, conflict */
     resume: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'resume'),
 
-    /** Closes an agent for good, at once and everywhere; its key is never registered again. @throws AppError not_found */
+    /** Closes an agent for good, at once and everywhere; a key that it has reserved is never registered again. @throws AppError not_found */
     revoke: (caller: Caller, agentId: string): Promise<Agent> => take(caller, agentId, 'revoke'),
 
     /**

@@ -95,7 +95,7 @@ const revokeAgent = route({
   path: '/console/api/agents/{agentId}/revoke',
   summary: 'Revoke an agent',
   description:
-    'Permanent; takes effect on every server at once. Its key can never be enrolled again. Revoking it again changes nothing.',
+    'Permanent; takes effect on every server at once. The key of an agent that was active can never be enrolled again. Revoking it again changes nothing.',
   errors: ['not_found', 'conflict'],
   handler: ({ caller, params }, { agents }: Services) => agents.revoke(caller, params.agentId),
 })
