@@ -68,10 +68,8 @@ interface Part extends Pick<EventPage, 'events' | 'nextCursor'> {
 
 const cursorOf = ({ index, part }: Place): string => `${index}.${part}`
 
-const refuseSince = (): never =>
-  fail('validation_failed', {
-    details: [{ path: 'query/since', code: 'out_of_range', message: 'Years 1970 to 9998.' }],
-  })
+const refuse = (name: 'since' | 'after', message: string): never =>
+  fail('validation_failed', { details: [{ path: `query/${name}`, code: 'out_of_range', message }] })
 
 export const createEventPages = ({ database, ledger, logs, signedLogs, ending, keyLabels }: Deps) => {
   const reading = createFairLimit(MAX_READING)
@@ -87,7 +85,7 @@ export const createEventPages = ({ database, ledger, logs, signedLogs, ending, k
     }
     if (since === undefined) return { index: 0, part: -1 }
     const at = readDateTime(since)
-    if (at === undefined || !isWritable(at)) return refuseSince()
+    if (at === undefined || !isWritable(at)) return refuse('since', 'Years 1970 to 9998.')
     const index = await firstIndexFrom(database, log, at)
     return index === undefined ? undefined : { index, part: -1 }
   }
@@ -185,10 +183,23 @@ export const createEventPages = ({ database, ledger, logs, signedLogs, ending, k
     return part
   }
 
+  /**
+   * A place behind the end of the log is none of it: what the log has until it is as long would never be told.
+   * @throws AppError validation_failed
+   */
+  const requirePlace = async (log: number, { index }: Place): Promise<void> => {
+    const { size } = await ledger.head(log)
+    if (index >= size)
+      refuse('after', `This log has ${size} entries: the cursor is another log's, or of before a restore.`)
+  }
+
   /** The first part, and where it has nothing and may wait, the next one. */
   const readInTime = async (asked: Asked, query: EventsQuery, limit: number): Promise<Part> => {
     const seen = query.wait ? await sizeNow(asked.log) : 0
-    const part = await read(asked, await placeBefore(asked.log, query), limit)
+    const place = await placeBefore(asked.log, query)
+    const part = await read(asked, place, limit)
+    if (query.after !== undefined && place !== undefined && part.events.length === 0)
+      await requirePlace(asked.log, place)
     const own = waiting.get(asked.organisation) ?? 0
     if (!query.wait || own >= MAX_WAITING) return part
     waiting.set(asked.organisation, own + 1)

@@ -201,6 +201,23 @@ describe('events of an endpoint', () => {
     expect([page.events, page.nextCursor]).to.deep.equal([[], null])
   })
 
+  it('behind the end of the log are refused, where the log would go on unseen until it is as long', async () => {
+    const session = await openSession(context.app)
+    const { id } = await endpoint(session)
+    const { treeSize } = await ask(session, `webhook=${id}`)
+    const end = await ask(session, `webhook=${id}&after=${treeSize - 1}.999999`)
+    expect([end.events, end.complete]).to.deep.equal([[], true])
+    for (const wait of [0, 30]) {
+      const { status, body } = await context.app.request<{ details: object[] }>(
+        'GET',
+        `/api/events?after=${treeSize + 1000}.0&wait=${wait}`,
+        session,
+      )
+      expect(status).to.equal(422)
+      expect(body.details[0]).to.include({ path: 'query/after', code: 'out_of_range' })
+    }
+  })
+
   it('refuse what is no place, no type and no time', async () => {
     const { app } = context
     const session = await openSession(app)
