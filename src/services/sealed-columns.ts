@@ -1,7 +1,6 @@
 /**
  * Everything that is sealed under the keys of the service, for who seals it anew. What is sealed under a person's own key
  * (kyc_checks, aml_subscriptions, aml_findings, aml_decisions, review_proposals) stays: the key of the person is sealed anew.
- * Kept answers to Idempotency-Keys end by themselves within a day.
  * @module
  */
 import type { SealedColumn } from '../keys/resealing.ts'
@@ -14,6 +13,17 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'issuer_keys', column: 'sealed_private', purpose: 'issuer-key', key: [['kid', TEXT]] },
   { table: 'pseudonym_epochs', column: 'sealed_key', purpose: 'pseudonyms', key: [['epoch', 'bigint']] },
   { table: 'api_keys', column: 'sealed_midstate', purpose: 'hmac-midstate', key: ID },
+  // They hold what is shown once, such as the text of keys, and stay beyond their day where nobody sends an Idempotency-Key.
+  {
+    table: 'idempotent_answers',
+    column: 'sealed_answer',
+    purpose: 'idempotency',
+    key: [
+      ['organisation', TEXT],
+      ['key', TEXT],
+    ],
+    rowOf: (organisation, key) => `${organisation}/${key}`,
+  },
   { table: 'account_totp', column: 'sealed_secret', purpose: 'totp', key: [['account', TEXT]] },
   { table: 'webhook_endpoints', column: 'sealed_url', purpose: 'webhook', key: ID },
   { table: 'webhook_endpoints', column: 'sealed_secret', purpose: 'webhook', key: ID },

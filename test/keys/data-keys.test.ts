@@ -185,7 +185,7 @@ const openFixtureDatabase = async (name: string, dataDir: string) => {
 
 const BYTES = `SELECT table_name AS table, column_name AS column FROM information_schema.columns
   WHERE table_schema = 'public' AND column_name LIKE 'sealed%'`
-/** Sealed under a person's own key, under MASTER_KEY, or for a day. */
+/** Sealed under a person's own key, or under MASTER_KEY. */
 const OTHERWISE = [
   'kyc_checks',
   'aml_subscriptions',
@@ -193,7 +193,6 @@ const OTHERWISE = [
   'aml_decisions',
   'review_proposals',
   'data_keys',
-  'idempotent_answers',
 ]
 
 /** Tables that came after the newest fixture. */
