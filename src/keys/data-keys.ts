@@ -131,6 +131,8 @@ export const openSealing = async (
   /** The first version that does not open here: of a handover that was missed, or that there was none of. */
   let unopened: number | undefined
   let isLeftBehind = false
+  /** The newest that the database was seen to have. */
+  let newest = ROOT_VERSION
 
   const look = async (): Promise<void> => {
     const { rows } = await database.query<NewerRow>(
@@ -139,6 +141,7 @@ export const openSealing = async (
       [current],
       'data-keys-newer',
     )
+    newest = rows.at(-1)?.version ?? newest
     for (const row of rows) {
       try {
         if (!known.has(row.version)) keep(row.version, openNewer(row))
@@ -179,7 +182,8 @@ export const openSealing = async (
       current: () => (isLeftBehind ? fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS }) : current),
       find(version) {
         const found = objects.get(version)
-        if (found === undefined && version === objects.size + 1 && timer !== undefined) {
+        const isNewer = version > objects.size && version <= newest + 1
+        if (found === undefined && isNewer && timer !== undefined) {
           void lookOnce()
           fail('unavailable', { retryAfter: RETRY_AFTER_SECONDS })
         }

@@ -136,6 +136,13 @@ describe('the keys of a database', function () {
       await endHandover(database)
       expect(await addDataKey(database, fresh)).to.equal(3)
       expect(await addDataKey(database, fresh, { handsOver: false })).to.equal(4)
+      await database.knex('data_keys').update({ used_from: 0 })
+      const sealed = (await open(fresh)).seal('test', place, secret)
+      expect(sealedVersion(sealed)).to.equal(4)
+      await pause(1500)
+      expect(() => behind.open('test', place, sealed), 'nothing was altered')
+        .to.throw(AppError)
+        .with.property('code', 'unavailable')
     },
   )
 
