@@ -60,6 +60,23 @@ describe('HTTP server', () => {
     }
   })
 
+  it('no field of a request is left out, however many there are: what a proxy adds may be the last', async () => {
+    const told: unknown[] = []
+    const server = createHttpServer(({ headers, rawHeaders }, response) => {
+      told.push(headers['x-forwarded-for'], headers['idempotency-key'], rawHeaders.length / 2)
+      response.end()
+    })
+    const port = await listen(server)
+    const fields = Array.from({ length: 1500 }, (_, i) => `a${i}:\r\n`).join('')
+    const last = 'Idempotency-Key: order-17\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
+    await exchange(
+      port,
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n${fields}${last}`,
+    )
+    expect(told).to.deep.equal(['192.0.2.7, 203.0.113.9', 'order-17', 1505])
+    await closeHttpServer(server)
+  })
+
   it('an answer that has begun is broken off, and nothing written into it, when the rest of its request is no HTTP', async () => {
     const server = createHttpServer((_, response) => response.write('begun'))
     const socket = connect(await listen(server), '127.0.0.1')

@@ -135,6 +135,18 @@ describe('the typed client', () => {
       expect(heard).to.have.lengthOf(3)
     })
 
+    it('what needs no credential only with one: without, no Idempotency-Key counts', async () => {
+      answer = json(503, { error: 'unavailable' }, { 'retry-after': '0' })
+      const input = { userId: 'user-1', destinationUrl: 'https://api.example.org/members' }
+      await rejection(assay().createProxy?.(input) as Promise<unknown>)
+      expect(heard).to.have.lengthOf(1)
+      heard = []
+      const known = client.createClient({ baseUrl: baseUrl(), key: 'own' })
+      await rejection(known.createProxy?.(input) as Promise<unknown>)
+      expect(heard).to.have.lengthOf(3)
+      expect(new Set(heard.map(({ key }) => key)).size).to.equal(1)
+    })
+
     it('no longer than its time, its signal and its number of attempts allow', async () => {
       answer = () => undefined
       const late = await rejection(
@@ -352,6 +364,19 @@ describe('the typed client', () => {
       expect((await rejection(stopped)).message).to.equal('stop')
       expect(heard).to.have.lengthOf(1)
     })
+
+    it('within its time and until its signal also where an interceptor, or a fetch of its own, never ends', async () => {
+      const forever = () => new Promise<never>(() => undefined)
+      const hanging = [{ onRequest: forever }, { onResponse: forever }, { fetch: forever }]
+      answer = json(200, { decision: 'YES' })
+      for (const options of hanging) {
+        const { verify } = client.createClient({ baseUrl: baseUrl(), ...options })
+        const late = await rejection(verify?.({ data: {} }, { timeoutMs: 30, retries: 1 }) as Promise<unknown>)
+        expect(late.name).to.equal('TimeoutError')
+        const signal = AbortSignal.timeout(30)
+        expect(await rejection(verify?.({ data: {} }, { signal }) as Promise<unknown>)).to.equal(signal.reason)
+      }
+    }).timeout(5000)
 
     it('nothing that has no place in the request', async () => {
       expect(await rejection(assay().getJwks?.({ limit: 1 }) as Promise<unknown>)).to.be.instanceOf(TypeError)

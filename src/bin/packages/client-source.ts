@@ -22,6 +22,8 @@ interface Described {
   readonly tags: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: { readonly content: Content }
+  /** One with nothing in it: no credential is needed. */
+  readonly security: readonly object[]
   readonly responses: Readonly<Record<string, { description: string; readonly content?: Content }>>
 }
 type Paths = Readonly<Record<string, Readonly<Record<string, Described>>>>
@@ -90,7 +92,7 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     (resolved(schema).anyOf ?? []).some(hasMembers)
 
   const rowOf = (path: string, method: string, described: Described): Row => {
-    const { operationId: name, summary, tags, parameters = [], requestBody, responses } = described
+    const { operationId: name, summary, tags, parameters = [], requestBody, responses, security } = described
     const namesIn = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
     const page = resolved(responses['200']?.content?.['application/json']?.schema).properties ?? {}
     const items =
@@ -100,6 +102,7 @@ const rowsOf = ({ paths, components }: Document): Row[] => {
     const body = requestBody?.content['application/json']?.schema
     const flags = [
       namesIn('header').includes('Idempotency-Key') ? 'i' : '',
+      security.some((one) => Object.keys(one).length === 0) ? 'o' : '',
       requestBody === undefined ? '' : body !== undefined && hasMembers(body) ? 'b' : 'w',
       'text/event-stream' in (responses['200']?.content ?? {}) ? 's' : '',
     ].join('')

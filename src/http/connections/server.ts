@@ -70,6 +70,8 @@ export interface HttpServer extends Server {
 /** A server that does not listen yet. @param pace at which clients must take what waits for them */
 export const createHttpServer = (listener: RequestListener, pace = PACE): HttpServer => {
   const server = createServer(SERVER_OPTIONS)
+  // Their bytes are bounded. Beyond a number Node would leave fields out and say nothing, of X-Forwarded-For those of the proxy.
+  server.maxHeadersCount = 0
   const tracked = trackConnections(server, listener, pace)
   server.on('request', tracked.take)
   // An expectation that nobody here knows is left aside (RFC 9110 §10.1.1); Node would refuse it without a word.

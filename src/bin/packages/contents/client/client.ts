@@ -9,7 +9,7 @@ import {
 } from './request.ts'
 import { readStream } from './stream.ts'
 
-/** Group · method and path · members of the query · i: takes an Idempotency-Key, b: body of members, w: whole body, s: stream · media types of its answers, `none`: without a body, and statuses of refusals that need have no code · member with a page's items. */
+/** Group · method and path · members of the query · i: takes an Idempotency-Key, o: which counts only with a credential, b: body of members, w: whole body, s: stream · media types of its answers, `none`: without a body, and statuses of refusals that need have no code · member with a page's items. */
 export type TableRow = readonly [string, string, string, string, string, string?]
 
 interface Parts {
@@ -49,8 +49,7 @@ export const createOperations = (
     const [method = '', path = ''] = line.split(' ')
     const body = flags.includes('b') ? 'members' : flags.includes('w') ? 'whole' : 'none'
     const members = query ? query.split(' ') : []
-    const takesKey = flags.includes('i')
-    const operation: Operation = { name, method, path, query: members, takesKey, body, types }
+    const operation: Operation = { name, method, path, query: members, flags, body, types }
     const place = members.includes('cursor') ? 'cursor' : 'after'
     const call = (input: Input = {}, options: CallOptions = {}) => request(operation, input, options)
     const all = async function* (input: Input = {}, options: CallOptions = {}): AsyncGenerator<unknown> {

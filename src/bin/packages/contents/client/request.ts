@@ -54,8 +54,8 @@ export interface Operation {
   readonly path: string
   /** Names of the query's members. */
   readonly query: readonly string[]
-  /** Whether it takes an Idempotency-Key. */
-  readonly takesKey: boolean
+  /** i: takes an Idempotency-Key; o: it counts only with a credential, which need not be there. */
+  readonly flags: string
   /** `members`: those of the input that are nowhere else; `whole`: the member `body`. */
   readonly body: 'none' | 'members' | 'whole'
   /** Media types of its answers, with a space between them; `none`: without a body. Then statuses of refusals that need have no code. */
@@ -72,10 +72,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
+    const timer = setTimeout(() => resolve(signal?.removeEventListener('abort', stop)), ms)
     signal?.addEventListener('abort', stop, { once: true })
   })
 
@@ -113,9 +110,8 @@ export const addressOf = ({ name, path, query, body }: Operation, input: Input, 
   return { url, body: body === 'none' ? undefined : JSON.stringify(body === 'whole' ? whole : rest) }
 }
 
-/** After how long it is asked again; undefined: never. */
-const waitAfter = (error: unknown, { method, takesKey }: Operation, attempt: number): number | undefined => {
-  const isSafe = takesKey || SAFE_METHODS.includes(method)
+/** After how long it is asked again; undefined: never. @param isSafe whether that does no harm where it was done */
+const waitAfter = (error: unknown, isSafe: boolean, attempt: number): number | undefined => {
   const backOff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt) * (0.5 + chance() / 2)
   if (!(error instanceof AssayError)) return isSafe ? backOff : undefined
   const { status, retryAfter } = error
@@ -170,9 +166,11 @@ export const createRequests = (client: ClientOptions) => {
     const headers = new Headers({ accept: 'application/json, */*;q=0.5' })
     if (client.key !== undefined) headers.set('authorization', `Bearer ${client.key}`)
     if (body !== undefined) headers.set('content-type', 'application/json')
-    if (operation.takesKey) headers.set('idempotency-key', options.idempotencyKey ?? randomKey())
+    if (operation.flags.includes('i')) headers.set('idempotency-key', options.idempotencyKey ?? randomKey())
     for (const [name, value] of Object.entries({ ...client.headers, ...options.headers }))
       headers.set(name, value)
+    const isKnown = !operation.flags.includes('o') || headers.has('authorization')
+    const isSafe = SAFE_METHODS.includes(operation.method) || (operation.flags.includes('i') && isKnown)
     for (let attempt = 0; ; attempt++) {
       options.signal?.throwIfAborted()
       const time = new AbortController()
@@ -183,9 +181,12 @@ export const createRequests = (client: ClientOptions) => {
         // Another place is not the service, and would get a GET in place of a POST.
         const init = { method: operation.method, headers, body, signal, redirect: 'manual' } as const
         const about = { operation: operation.name, attempt, request: new Request(url, init) }
-        return await readAnswer(operation, await send(client, about, signal))
+        // An interceptor, or a fetch of the caller's, may never end, whatever the signal says.
+        const gone = new Promise<never>((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+        const answer = send(client, about, signal).then((response) => readAnswer(operation, response))
+        return await Promise.race([answer, gone])
       } catch (error) {
-        const wait = options.signal?.aborted ? undefined : waitAfter(error, operation, attempt)
+        const wait = options.signal?.aborted ? undefined : waitAfter(error, isSafe, attempt)
         if (wait === undefined || attempt >= retries) throw error
         await pause(wait, options.signal)
       } finally {
