@@ -69,10 +69,7 @@ describe('HTTP server', () => {
     const port = await listen(server)
     const fields = Array.from({ length: 1500 }, (_, i) => `a${i}:\r\n`).join('')
     const last = 'Idempotency-Key: order-17\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
-    await exchange(
-      port,
-      `GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n${fields}${last}`,
-    )
+    await exchange(port, `GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n${fields}${last}`)
     expect(told).to.deep.equal(['192.0.2.7, 203.0.113.9', 'order-17', 1505])
     await closeHttpServer(server)
   })

@@ -371,10 +371,14 @@ describe('the typed client', () => {
       answer = json(200, { decision: 'YES' })
       for (const options of hanging) {
         const { verify } = client.createClient({ baseUrl: baseUrl(), ...options })
-        const late = await rejection(verify?.({ data: {} }, { timeoutMs: 30, retries: 1 }) as Promise<unknown>)
+        const late = await rejection(
+          verify?.({ data: {} }, { timeoutMs: 30, retries: 1 }) as Promise<unknown>,
+        )
         expect(late.name).to.equal('TimeoutError')
         const signal = AbortSignal.timeout(30)
-        expect(await rejection(verify?.({ data: {} }, { signal }) as Promise<unknown>)).to.equal(signal.reason)
+        expect(await rejection(verify?.({ data: {} }, { signal }) as Promise<unknown>)).to.equal(
+          signal.reason,
+        )
       }
     }).timeout(5000)
 
