@@ -23,6 +23,9 @@ describe('limits of posting', () => {
     expect(codeOf(refused)).to.equal('429 rate_limited')
     expect(refused.body.retry_after).to.be.within(1, 60)
     expect(refused.headers.get('retry-after')).to.equal(String(refused.body.retry_after))
+    // Not of the limit of all that an address asks, of which there is much left.
+    expect(refused.headers.get('ratelimit-policy')).to.equal('"default";q=5;w=60')
+    expect(refused.headers.get('ratelimit')).to.equal(`"default";r=0;t=${refused.body.retry_after}`)
     expect(await refusal(app, {}, from('203.0.113.2'))).to.equal('201')
   })
 
@@ -145,6 +148,7 @@ describe('limits of posting by the hour', () => {
       const refused = await postPlain(app, {}, here)
       expect(codeOf(refused)).to.equal('429 rate_limited')
       expect(refused.body.retry_after).to.be.within(3500, 3600)
+      expect(refused.headers.get('ratelimit-policy')).to.equal('"default";q=3;w=3600')
     } finally {
       await app.close()
     }

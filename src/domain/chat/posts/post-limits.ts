@@ -1,7 +1,8 @@
 /** How much an address, and a key, may post and read, and what alerts call it. @module */
+import type { Clock } from '../../../clock.ts'
 import { AppError, fail } from '../../../errors.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
-import type { Limits } from '../../../store/limits.ts'
+import type { LimitPoints, LimitState, Limits } from '../../../store/limits.ts'
 import { CHAT_READS } from '../schemas.ts'
 import { shortMac } from './duplicates.ts'
 
@@ -15,6 +16,7 @@ export interface PostLimits {
 
 export interface LimitDeps {
   readonly limits: Limits
+  readonly clock: Clock
   /** Absent: nothing is limited. */
   readonly postLimits?: PostLimits
   /** What stands for a client in limits: its address, or its site. */
@@ -26,52 +28,67 @@ const HOUR_SECONDS = 3600
 /** Proofs that do not hold, of an address: each kept the thread busy for some 20 ms. */
 const REFUSED_PROOFS_PER_MINUTE = 10
 
-const refuseFor = (resetSeconds: number): never =>
-  fail('rate_limited', { retryAfter: Math.max(1, resetSeconds) })
+/** With the limit that refuses, which is mostly another one than that of the route. @throws AppError rate_limited, always */
+const refuseFor = (
+  clock: Clock,
+  { limit, remaining, resetSeconds }: LimitState,
+  windowSeconds: number,
+): never => {
+  const resetAt = Math.ceil(clock.now() / 1000) + resetSeconds
+  return fail('rate_limited', {
+    retryAfter: Math.max(1, resetSeconds),
+    limit: { limit, windowSeconds, remaining, resetSeconds, resetAt },
+  })
+}
 
 /** @throws AppError rate_limited when the bucket is used up */
-const spend = async (limits: Limits, bucket: string, limit: number, windowSeconds: number): Promise<void> => {
-  const { allowed, resetSeconds } = await limits.consume(`chat:${bucket}`, { limit, windowSeconds, cost: 1 })
-  if (!allowed) refuseFor(resetSeconds)
+const spend = async (
+  { limits, clock }: Pick<LimitDeps, 'limits' | 'clock'>,
+  bucket: string,
+  points: LimitPoints,
+): Promise<void> => {
+  const state = await limits.consume(bucket, points)
+  if (!state.allowed) refuseFor(clock, state, points.windowSeconds)
 }
 
 /** Counts a post of an address, and of the key that signed it. @returns a function that throws AppError rate_limited */
-export const createPostCounter =
-  ({ limits, postLimits, addressBlock }: LimitDeps) =>
-  async (ip: string, fingerprint?: string): Promise<void> => {
+export const createPostCounter = ({ postLimits, addressBlock, ...counters }: LimitDeps) => {
+  const count = (bucket: string, limit: number, windowSeconds: number): Promise<void> =>
+    spend(counters, `chat:${bucket}`, { limit, windowSeconds, cost: 1 })
+  return async (ip: string, fingerprint?: string): Promise<void> => {
     if (postLimits === undefined) return
     const address = `ip:${addressBlock(ip)}`
-    await spend(limits, address, postLimits.postsPerMinute, MINUTE_SECONDS)
+    await count(address, postLimits.postsPerMinute, MINUTE_SECONDS)
     // Asked only by those whom the minute lets through, so that hammering does not use up the hour.
-    await spend(limits, address, postLimits.postsPerHour, HOUR_SECONDS)
+    await count(address, postLimits.postsPerHour, HOUR_SECONDS)
     if (fingerprint !== undefined)
-      await spend(limits, `key:${fingerprint}`, postLimits.keyPostsPerMinute, MINUTE_SECONDS)
+      await count(`key:${fingerprint}`, postLimits.keyPostsPerMinute, MINUTE_SECONDS)
   }
+}
 
 /** Counts reads of an address beyond the one that the route has counted. @returns a function that throws AppError rate_limited */
 export const createReadCounter =
-  ({ limits, postLimits, addressBlock }: LimitDeps) =>
+  ({ postLimits, addressBlock, ...counters }: LimitDeps) =>
   async (ip: string, reads: number): Promise<void> => {
     if (postLimits === undefined || reads === 0) return
-    const { allowed, resetSeconds } = await limits.consume(`${CHAT_READS.bucket}:${addressBlock(ip)}`, {
+    await spend(counters, `${CHAT_READS.bucket}:${addressBlock(ip)}`, {
       limit: postLimits.readsPerMinute,
       windowSeconds: CHAT_READS.windowSeconds,
       cost: reads,
     })
-    if (!allowed) refuseFor(resetSeconds)
   }
 
 /**
  * Keeps an address from sending one bad proof after the other: others wait while they are checked.
  * @returns a function that runs `check`, and throws what it throws; AppError rate_limited when too many were refused lately
  */
-export const createProofCounter = ({ limits, postLimits, addressBlock }: LimitDeps) => {
+export const createProofCounter = ({ limits, clock, postLimits, addressBlock }: LimitDeps) => {
   const points = { limit: REFUSED_PROOFS_PER_MINUTE, windowSeconds: MINUTE_SECONDS }
   return async <R>(ip: string, check: () => Promise<R>): Promise<R> => {
     if (postLimits === undefined) return check()
     const bucket = `chat:refused-proof:${addressBlock(ip)}`
-    const { remaining, resetSeconds } = await limits.consume(bucket, { ...points, cost: 0 })
-    if (remaining === 0) refuseFor(resetSeconds)
+    const state = await limits.consume(bucket, { ...points, cost: 0 })
+    if (state.remaining === 0) refuseFor(clock, state, points.windowSeconds)
     try {
       return await check()
     } catch (error) {
