@@ -212,17 +212,8 @@ export type Config = Readonly<ReturnType<typeof settingsOf> & ReturnType<typeof 
   readonly masterKey: Buffer
 }
 
-/**
- * Reads and checks the environment. Without MASTER_KEY and DATABASE_URL a key is generated and kept in
- * DATA_DIR/master.key (nothing is kept when DATA_DIR is `memory`).
- * @param env variables by name; defaults to the process environment
- * @param options.makesKey false: a missing key is not generated
- * @throws ConfigError naming every variable that breaks its rule
- */
-export const loadConfig = (
-  env: Environment = process.env,
-  { makesKey = true }: { readonly makesKey?: boolean } = {},
-): Config => {
+/** Reads what variables say, and what the files hold that they name, with all that keeps a server from starting so. */
+const examine = (env: Environment) => {
   const { values, faults } = readEnvironment(env)
   const files = readFiles(values, faults)
   const oidc = oidcOf(values, faults)
@@ -238,6 +229,24 @@ export const loadConfig = (
     })
   const isKeyNeeded = values.DATABASE_URL !== undefined && values.MASTER_KEY === undefined
   if (isKeyNeeded) faults.push(KEY_NEEDED)
+  return { values, files, oidc, faults }
+}
+
+/** What {@link loadConfig} would refuse of the environment; nothing is generated. @param env variables by name */
+export const configFaults = (env: Environment): readonly ConfigFault[] => examine(env).faults
+
+/**
+ * Reads and checks the environment. Without MASTER_KEY and DATABASE_URL a key is generated and kept in
+ * DATA_DIR/master.key (nothing is kept when DATA_DIR is `memory`).
+ * @param env variables by name; defaults to the process environment
+ * @param options.makesKey false: a missing key is not generated
+ * @throws ConfigError naming every variable that breaks its rule
+ */
+export const loadConfig = (
+  env: Environment = process.env,
+  { makesKey = true }: { readonly makesKey?: boolean } = {},
+): Config => {
+  const { values, files, oidc, faults } = examine(env)
   if (faults.length > 0) throw new ConfigError(...faults)
   // Last, so that nothing is generated for an environment that is refused.
   return deepFreeze({ ...settingsOf(values), ...files, oidc, masterKey: readMasterKey(values, makesKey) })

@@ -1,6 +1,5 @@
 /** What the environment comes to, for people to read: every variable with its value or its default, without secrets. @module */
 import { isDeepStrictEqual } from 'node:util'
-import type { ConfigFault } from './config-error.ts'
 import { type Environment, readEnvironment, type VariableSchema, variables } from './environment.ts'
 
 /** A variable as it takes effect; `value` never shows a secret. */
@@ -13,10 +12,14 @@ export interface EffectiveSetting {
 
 const MASKED = '********'
 
-/** What may be seen of a secret: of an address where it leads to, without user, password and parameters. */
+/**
+ * What may be seen of a secret: of an address where it leads to, without user, password and parameters. Without its slashes, or with others in
+ * the password, an address has of user and password what stands in its path.
+ */
 const maskedOf = (text: string, { format = '' }: VariableSchema): string => {
   if (!['origin', 'postgres-url', 'redis-url'].includes(format) || !URL.canParse(text)) return MASKED
   const { protocol, host, pathname, username } = new URL(text)
+  if (!text.includes('://') || pathname.includes('@')) return MASKED
   return `${protocol}//${username === '' ? '' : `${MASKED}@`}${host}${pathname}`
 }
 
@@ -28,14 +31,12 @@ const writeValue = (value: unknown, { noneIs = '' }: VariableSchema): string => 
 }
 
 /**
- * All variables as they take effect, in the order of their table, with what breaks its rule.
+ * All variables as they take effect, in the order of their table.
  * @param env variables by name
  */
-export const effectiveSettings = (
-  env: Environment,
-): { readonly settings: readonly EffectiveSetting[]; readonly faults: readonly ConfigFault[] } => {
-  const { values, faults } = readEnvironment(env)
-  const settings = variables.map(([variable, schema]): EffectiveSetting => {
+export const effectiveSettings = (env: Environment): readonly EffectiveSetting[] => {
+  const { values } = readEnvironment(env)
+  return variables.map(([variable, schema]): EffectiveSetting => {
     const isSet = Boolean(env[variable])
     const value: unknown = values[variable]
     if (isSet) {
@@ -45,5 +46,4 @@ export const effectiveSettings = (
     const usual = value === undefined || isDeepStrictEqual(value, {}) ? schema.unset : undefined
     return { variable, isSet, value: usual ?? (value === undefined ? '' : writeValue(value, schema)) }
   })
-  return { settings, faults }
 }

@@ -112,8 +112,8 @@ const ajv = new Ajv2020({
   .addFormat('https-url', isHttpsUrl)
   .addFormat('issuer', isIssuer)
   .addFormat('origin', isOrigin)
-  .addFormat('postgres-url', (text: string) => /^postgres(ql)?:$/.test(schemeOf(text)))
-  .addFormat('redis-url', (text: string) => /^rediss?:$/.test(schemeOf(text)))
+  .addFormat('postgres-url', (text: string) => /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text))
+  .addFormat('redis-url', (text: string) => /^rediss?:\/\//i.test(text) && URL.canParse(text))
 const validate = ajv.compile<Variables>(VARIABLES)
 
 const parseJson = (text: string): unknown => {

@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { MEMORY_DATA_DIR } from '../../config/secrets.ts'
 import { createHighWater, markedLogs } from '../../ledger/checkpoints/high-water.ts'
 import { readHome } from '../../ledger/checkpoints/home.ts'
+import { TooFewLogs } from '../../ledger/logs.ts'
 import { createLog, type Head } from '../../ledger/tree/log.ts'
 import { grow, leafHash, rootOf } from '../../ledger/tree/merkle.ts'
 import type { Database } from '../../store/database.ts'
@@ -57,9 +58,18 @@ export const readLogs = async (
   return { there: there.sort((a, b) => a - b), missing: numbers.filter((log) => !there.includes(log)) }
 }
 
-const examineNumbers = ({ there, missing }: Logs): Examined => {
+/** @param wanted LOG_SHARDS: with fewer than there are no server starts */
+const examineNumbers = ({ there: { length }, missing }: Logs, wanted: number): Examined => {
   const [first] = missing
-  if (first === undefined) return ok(there.length === 1 ? 'there is one' : `there are ${there.length}`)
+  if (first === undefined && length > wanted) return error(new TooFewLogs(wanted, length).message)
+  if (first === undefined) {
+    const text = length === 1 ? 'there is one' : `there are ${length}`
+    return length === wanted
+      ? ok(text)
+      : warning(
+          `${text}, of ${wanted}: \`npx assay migrate\`, or a start without MIGRATE=off, begins the others`,
+        )
+  }
   const others = missing.length === 1 ? '' : `, and so are ${missing.length - 1} others`
   return error(
     `log ${first} is missing${others}, though it is known elsewhere: the database was altered, or is an older copy; keep it as it is and restore a backup`,
@@ -248,14 +258,14 @@ const examineCheckpoint = async (
 /** @param isFull whether the hashes of all entries are recomputed */
 export const examineLogs = async (
   database: Database,
-  config: Pick<Config, 'dataDir'>,
+  config: Pick<Config, 'dataDir' | 'logShards'>,
   isFull: boolean,
   run: Run,
 ): Promise<void> => {
   let logs: Logs | undefined
   await run('logs', async () => {
     logs = await readLogs(database, config)
-    return examineNumbers(logs)
+    return examineNumbers(logs, config.logShards)
   })
   const runKnown = (what: string, examine: (known: Logs) => Promise<Examined>) =>
     run(what, async () =>

@@ -14,7 +14,7 @@ const versionCommand = (): Command =>
 
 const configCommand = (): Command =>
   new Command('config')
-    .description('print the settings in effect, without secrets; exit status 1 if one breaks its rule')
+    .description('print the settings in effect, without secrets; exit status 1 if a server refuses one')
     .option('--json', 'print them as JSON')
     .action(async (flags: { json?: true }) => (await import('./settings.ts')).printConfig(flags))
 

@@ -1,5 +1,5 @@
 /** What this program is, and how it is set up. @module */
-import type { ConfigFault } from '../../config/config-error.ts'
+import { configFaults } from '../../config/config.ts'
 import { type EffectiveSetting, effectiveSettings } from '../../config/effective-settings.ts'
 import { SERVICE_VERSION } from '../../domain/system/service.ts'
 import { SCHEMA_VERSION } from '../../store/migrate.ts'
@@ -17,11 +17,11 @@ const asText = (settings: readonly EffectiveSetting[]): string =>
     )
     .join('\n')
 
-/** What is set stands as `NAME=value`; defaults are comments. */
+/** What is set stands as `NAME=value`; defaults are comments. Exit status 1 where a server would not start with them. */
 export const printConfig = ({ json }: { readonly json?: true }): void => {
-  const { settings, faults } = effectiveSettings(process.env)
+  const settings = effectiveSettings(process.env)
+  const faults = configFaults(process.env)
   console.log(json ? JSON.stringify({ settings, faults }, null, 2) : asText(settings))
-  const lines = faults.map(({ variable, rule }: ConfigFault) => `${variable} ${rule}`)
-  for (const line of lines) console.error(line)
+  for (const { variable, rule } of faults) console.error(`${variable} ${rule}`)
   if (faults.length > 0) process.exitCode = 1
 }

@@ -72,9 +72,13 @@ describe('what is said of the logs of a database', function () {
     await store.ledger.append(callerOf('org_1'), together(items))
   }
   /** @returns state and text of each thing that was looked at */
-  const examined = async (isFull: boolean, database = store.database): Promise<Record<string, string>> => {
+  const examined = async (
+    isFull: boolean,
+    database = store.database,
+    logShards = 1,
+  ): Promise<Record<string, string>> => {
     const said: Record<string, string> = {}
-    await examineLogs(database, { dataDir: 'memory' }, isFull, async (what, examine) => {
+    await examineLogs(database, { dataDir: 'memory', logShards }, isFull, async (what, examine) => {
       const [state, text] = await examine().catch((error: unknown) => ['error', String(error)] as const)
       said[what] = `${state} ${text}`
     })
@@ -129,6 +133,17 @@ describe('what is said of the logs of a database', function () {
     }
     expect((await examined(false, beside)).checkpoint).to.match(/^ok the log of \d+ entries goes on from/)
     expect(turns).to.be.above(0)
+  })
+
+  it('is whether there are as many as a server wants, which starts with no fewer', async () => {
+    const logs = async (wanted: number) => (await examined(false, store.database, wanted)).logs
+    expect(await logs(1)).to.equal('ok there is one')
+    expect(await logs(3)).to.match(/^warning there is one, of 3: `npx assay migrate`/)
+    await growLogs(store.database, 2)
+    expect(await logs(2)).to.equal('ok there are 2')
+    expect(await logs(1)).to.match(
+      /^error LOG_SHARDS is 1, and this database has 2 logs: .* Set LOG_SHARDS=2/,
+    )
   })
 
   it('is that nothing was examined where it can’t be read which there are', async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/clock.ts'
+import { effectiveSettings } from '../../../src/config/effective-settings.ts'
 import { variables } from '../../../src/config/environment.ts'
 import { SERVICE_VERSION } from '../../../src/domain/system/service.ts'
 import { openSealing } from '../../../src/keys/data-keys.ts'
@@ -50,6 +51,29 @@ describe('npx assay version and config', function () {
     for (const secret of [...Object.values(secrets), 'hunter2', 'hunter3', 'ada'])
       expect(output).to.not.include(secret)
     for (const [variable] of variables) expect(output).to.match(new RegExp(`^(# )?${variable}[=:]`, 'm'))
+  })
+
+  it('shows nothing of an address that may have a part of its password in its path', () => {
+    for (const DATABASE_URL of ['postgres:ada:hunter2@db/assay', 'postgres://ada:12/hunter2@db/assay']) {
+      const shown = effectiveSettings({ DATABASE_URL }).find(({ variable }) => variable === 'DATABASE_URL')
+      expect(shown).to.deep.equal({ variable: 'DATABASE_URL', isSet: true, value: '********' })
+    }
+  })
+
+  it('ends with 1 for all that a server refuses of them', async () => {
+    const refused = {
+      MASTER_KEY: { DATABASE_URL: 'postgres://db.example/assay' },
+      OIDC_CLIENT_SECRET: { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'assay' },
+      WITNESS_MAX_AGE_SECONDS: { WITNESS_INTERVAL_SECONDS: '60', WITNESS_MAX_AGE_SECONDS: '90' },
+      EGRESS_CA_FILE: { EGRESS_CA_FILE: '/nowhere/ca.pem' },
+    }
+    for (const [variable, env] of Object.entries(refused)) {
+      const { status, output, errors } = await runCli(['config', '--json'], env)
+      expect([status, errors.split('\n').length], variable).to.deep.equal([1, 2])
+      expect(errors).to.match(/ must be /)
+      expect(JSON.parse(output).faults).to.have.length(1)
+      expect(JSON.parse(output).faults[0], variable).to.include({ variable })
+    }
   })
 
   it('names what breaks its rule, and ends with 1', async () => {
