@@ -4,6 +4,7 @@
  * @module
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { within } from './store/breaker.ts'
 
 /** Upper bounds in seconds. Requests are mostly a few milliseconds; nullifier checks a few microseconds. */
 const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -13,6 +14,13 @@ const NULLIFIER_BUCKETS_SECONDS = [
 const PROOF_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5]
 const COMMIT_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 const BATCH_BUCKETS_ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+/** Longest wait for the database: Prometheus waits ten seconds for all numbers, most of which need none, and reads on when it hangs. */
+const COUNT_TIMEOUT_MS = 3_000
+
+/** What the database says. @returns undefined where it is away, or takes too long: the last number stands */
+const counted = async <T>(count: (() => Promise<T>) | undefined): Promise<T | undefined> =>
+  count && within(count(), COUNT_TIMEOUT_MS).catch(() => undefined)
 
 /** One metric with its samples, as the JSON form shows it. */
 export interface MetricFamily {
@@ -144,7 +152,7 @@ const createWitnessInstruments = (
       help,
       registers,
       async collect() {
-        const state = await read?.().catch(() => undefined)
+        const state = await counted(read)
         const value = state && measure(state)
         if (value !== undefined) this.set(value)
       },
@@ -292,7 +300,7 @@ const createInstruments = (registers: Registry[]) => ({
   }),
 })
 
-/** Gauges of what waits, counted when somebody asks. While the database is away the last number stands. */
+/** Gauges of what waits, counted when somebody asks. While the database is away, or slow, the last number stands. */
 const createCounts = (
   registers: Registry[],
 ): Pick<
@@ -318,7 +326,7 @@ const createCounts = (
     help: 'Entries in the ledger.',
     registers,
     async collect() {
-      const size = await measureTree?.().catch(() => undefined)
+      const size = await counted(measureTree)
       if (size !== undefined) this.set(size)
     },
   })
@@ -328,7 +336,7 @@ const createCounts = (
     labelNames: ['follower'],
     registers,
     async collect() {
-      const lags = await countEntries?.().catch(() => undefined)
+      const lags = await counted(countEntries)
       for (const [follower, lag] of Object.entries(lags ?? {})) this.set({ follower }, lag)
     },
   })
@@ -337,7 +345,7 @@ const createCounts = (
     help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers; counted up to 50,000.',
     registers,
     async collect() {
-      const depth = await countDeliveries?.().catch(() => undefined)
+      const depth = await counted(countDeliveries)
       if (depth !== undefined) this.set(depth)
     },
   })
@@ -347,7 +355,7 @@ const createCounts = (
     labelNames: ['state'],
     registers,
     async collect() {
-      const counts = await countPeople?.().catch(() => undefined)
+      const counts = await counted(countPeople)
       if (counts === undefined) return
       this.set({ state: 'all' }, counts.subscriptions)
       this.set({ state: 'behind' }, counts.behind)

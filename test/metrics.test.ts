@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import { createMetrics } from '../src/metrics.ts'
 
+/** So long Prometheus waits by default. */
+const SCRAPE_TIMEOUT_MS = 10_000
+
 const LABELS: ReadonlySet<string> = new Set([
   'method',
   'route',
@@ -81,6 +84,25 @@ describe('metrics', () => {
     metrics.readFollowers(() => Promise.reject(new Error('the database is away')))
     expect(await metrics.text()).to.match(/^ledger_follower_lag_entries\{follower="webhooks"\} 9$/m)
   })
+
+  it('are told in time, with the last numbers of the database, while that answers nothing', async () => {
+    const metrics = createMetrics()
+    metrics.readTreeSize(async () => 7)
+    metrics.readWitnessed(async () => ({ isLate: true, size: 5, ageSeconds: 1 }))
+    await metrics.text()
+    const never = () => new Promise<never>(() => undefined)
+    metrics.readTreeSize(never)
+    metrics.readFollowers(never)
+    metrics.readWebhookQueue(never)
+    metrics.readScreening(never)
+    metrics.readWitnessed(never)
+    metrics.doubleSpends.inc()
+    const startedAt = performance.now()
+    const text = await metrics.text()
+    expect(performance.now() - startedAt).to.be.below(SCRAPE_TIMEOUT_MS / 2)
+    for (const line of ['ledger_tree_size 7', 'ledger_witnessed_size 5', 'double_spend_total 1'])
+      expect(text.split('\n')).to.include(line)
+  }).timeout(SCRAPE_TIMEOUT_MS)
 
   it('two services in one process count apart', async () => {
     const [a, b] = [createMetrics(), createMetrics()]
