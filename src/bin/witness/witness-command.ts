@@ -1,11 +1,18 @@
 /** The subcommand `assay witness`, without what does its work: that is loaded when it is used. @module */
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { port, wholeNumber } from '../whole-number.ts'
 import type { Flags } from './run-witness.ts'
 
 const DEFAULT_PORT = 8090
 const MAX_PER_MINUTE = 1_000_000
 const DEFAULT_PER_MINUTE = 120
+
+/** Requests name it as it is. */
+const pathPrefix = (text: string): string => {
+  if (!/^(\/[^\s?#]*)?$/.test(text))
+    throw new InvalidArgumentError('It must begin with a slash, and have no blanks, ? or #.')
+  return text
+}
 
 const HELP = `
 A witness cosigns a checkpoint of a log only if it goes on from all that it has seen of that log (C2SP tlog-witness 1.0): a log that shows
@@ -32,7 +39,7 @@ export const witnessCommand = (): Command =>
     .requiredOption('--logs <file>', 'verifier keys of the logs that it follows, one a line')
     .option('--port <port>', 'where to listen; 0 picks a port', port, DEFAULT_PORT)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--prefix <path>', 'path below which it answers, such as /w1', '')
+    .option('--prefix <path>', 'path below which it answers, such as /w1', pathPrefix, '')
     .option(
       '--per-minute <number>',
       'requests of one log in a minute: so many for new checkpoints, so many others',

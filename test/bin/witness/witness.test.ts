@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
 import { leafHash, rootOf } from '../../support/reference/merkle.ts'
+import { startCli } from '../../support/run-cli.ts'
 import { temporaryDirectories } from '../../support/servers/directory.ts'
 import { addBody, cosignedAt, createTestLog, post, show, type TestLog } from '../../support/tlog.ts'
 import { startWitness, type WitnessProcess } from '../../support/witness-process.ts'
@@ -236,6 +237,18 @@ describe('npx assay witness', function () {
     expect((await show(asked.url, other, 0, 5)).status).to.equal(200)
     expect((await show(asked.url.replace('/w3', ''), other, 0, 5)).status).to.equal(404)
     expect((await show(asked.url, log, 0, 5)).status).to.equal(404)
+  })
+
+  it('takes for a prefix only what paths can begin with, as nobody would reach it otherwise', async () => {
+    const state = join(await temporary(), 'state')
+    const flags = ['--name', 'w5.example', '--directory', state, '--logs', logs, '--port', '0']
+    for (const prefix of ['w5', 'https://w5.example/w5', '/w5?', '/w 5']) {
+      const { child, run } = startCli(['witness', ...flags, '--prefix', prefix])
+      child.stdout.once('data', () => child.kill())
+      const { status, errors } = await run
+      expect(status, prefix).to.equal(1)
+      expect(errors, prefix).to.include('--prefix').and.include('It must begin with a slash')
+    }
   })
 
   it('lets a log ask only so often, and others not use up what it may', async () => {
