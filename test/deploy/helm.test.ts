@@ -75,8 +75,8 @@ const render = (values: string) =>
     encoding: 'utf8',
   })
 
-/** What a cluster says of itself, and of a secret that has these members; of all else that there is none. */
-const answersOf = (members: readonly string[]): Readonly<Record<string, object>> => ({
+/** What a cluster says of itself, and of a secret with these members; of all else that there is none. */
+const answersOf = (members: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
   '/version': { major: '1', minor: '34', gitVersion: 'v1.34.0' },
   '/api': { kind: 'APIVersions', versions: ['v1'] },
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
@@ -91,13 +91,19 @@ const answersOf = (members: readonly string[]): Readonly<Record<string, object>>
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: 'assay', namespace: 'assay' },
-    data: Object.fromEntries(members.map((name) => [name, Buffer.from('x').toString('base64')])),
+    data: Object.fromEntries(
+      Object.entries(members).map(([name, text]) => [name, Buffer.from(text).toString('base64')]),
+    ),
   },
 })
 
-/** Renders beside a cluster whose secret has these members. @returns what Helm complains of: at last that this cluster knows no pods */
-const renderBeside = async (members: readonly string[], values: string): Promise<string> => {
-  const answers = answersOf(members)
+/** Renders beside a cluster whose secret has these members, and those that are as good as empty. @returns what Helm complains of: at last that this cluster knows no pods */
+const renderBeside = async (
+  members: readonly string[],
+  values: string,
+  empty: Readonly<Record<string, string>> = {},
+): Promise<string> => {
+  const answers = answersOf({ ...Object.fromEntries(members.map((name) => [name, 'x'])), ...empty })
   const cluster = createServer(({ url = '' }, response) => {
     const answer = answers[url.split('?')[0] ?? '']
     response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
@@ -297,6 +303,11 @@ describe('the Helm chart', () => {
           missing,
         ).to.include(`the secret assay has no ${missing}`)
       expect(await renderBeside(all, withIngress)).to.not.include('the secret')
+      // Without a database of all, each server would begin a log of its own under one name.
+      for (const DATABASE_URL of ['', '\n'])
+        expect(await renderBeside(all, withIngress, { DATABASE_URL })).to.include(
+          'the secret assay has no DATABASE_URL',
+        )
       const open = all.filter((name) => name !== 'METRICS_TOKEN')
       expect(await renderBeside(open, withoutIngress)).to.not.include('the secret')
     } finally {

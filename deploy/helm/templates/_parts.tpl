@@ -57,8 +57,9 @@ CREDENTIAL_CERTIFICATE PASS_CERTIFICATES EGRESS_CA_FILE WITNESS_POLICY
 {{- if .Values.ingress.enabled -}}
 {{- $needed = append $needed "METRICS_TOKEN" -}}
 {{- end -}}
+{{/* An empty variable counts as unset: without DATABASE_URL each server would have a database and log of its own. */}}
 {{- range $needed -}}
-{{- if not (hasKey ($secret.data | default dict) .) -}}
+{{- if not (get ($secret.data | default dict) . | b64dec | trim) -}}
 {{- fail (printf "the secret %s has no %s" $.Values.existingSecret .) -}}
 {{- end -}}
 {{- end -}}
