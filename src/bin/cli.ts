@@ -216,7 +216,7 @@ const recover = async ({ state, void: takenBack }: RecoverFlags): Promise<void> 
   console.log(`The damaged journal is kept as ${found.damagedFile}.`)
   if (found.nullifiersLost) {
     console.log(
-      'The list of used cards was lost: offline, this terminal can no longer refuse them. The server still does.',
+      'The list of used cards was lost, or may have been: offline, this terminal can no longer refuse them. The server still does.',
     )
   }
   if (found.pending.length === 0) return

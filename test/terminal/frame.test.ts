@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import {
+  firstFrame,
   nullifiersFrame,
   readJournal,
   recordsFrame,
@@ -25,6 +26,9 @@ const join = (frames: readonly Uint8Array[]): Uint8Array =>
   Uint8Array.from(frames.flatMap((frame) => [...frame]))
 const WHOLE = join(FRAMES)
 const LAST_AT = WHOLE.length - (FRAMES[3]?.length ?? 0)
+/** As a rewrite leaves them. */
+const FIRST = firstFrame([{ kind: 'terminal', merchantId: 'mer_1' }], 3)
+const REWRITTEN = join([FIRST, ...FRAMES.slice(1, 3)])
 
 const flipped = (bytes: Uint8Array, bit: number): Uint8Array => {
   const copy = Uint8Array.from(bytes)
@@ -100,6 +104,24 @@ describe('terminal frames', () => {
     }
   })
 
+  it('that were written at once are damaged wherever they are cut off, and when any bit is flipped', () => {
+    expect(readJournal(REWRITTEN).contents.records).to.deep.equal(WITHOUT_LAST)
+    for (let end = 0; end < REWRITTEN.length; end++)
+      expect(() => readJournal(REWRITTEN.subarray(0, end)), `cut at ${end}`).to.throw('damaged')
+    for (let bit = 0; bit < REWRITTEN.length * 8; bit++)
+      expect(() => readJournal(flipped(REWRITTEN, bit)), `bit ${bit}`).to.throw('damaged')
+  })
+
+  it('drop a torn one behind those that were written at once', () => {
+    const longer = join([REWRITTEN, FRAMES[3] ?? new Uint8Array()])
+    expect(readJournal(longer).contents.records).to.deep.equal(RECORDS)
+    for (let end = REWRITTEN.length; end < longer.length; end++) {
+      const { contents, wholeBytes } = readJournal(longer.subarray(0, end))
+      expect(contents.records, `cut at ${end}`).to.deep.equal(WITHOUT_LAST)
+      expect(wholeBytes).to.equal(REWRITTEN.length)
+    }
+  })
+
   it('that are whole are salvaged from among damage, in order', () => {
     const damaged = flipped(WHOLE, ((FRAMES[0]?.length ?? 0) + 50) * 8)
     const { contents, frames, lostBytes, nullifiersLost } = salvageJournal(damaged)
@@ -113,5 +135,18 @@ describe('terminal frames', () => {
     expect(contents.records.map(({ kind }) => kind)).to.deep.equal(['terminal', 'synced'])
     expect(contents.nullifiers).to.have.length(100)
     expect(nullifiersLost).to.equal(false)
+  })
+
+  it('salvaged say that the snapshot may be lost wherever it can have been, and only there', () => {
+    const lost = (bytes: Uint8Array) => salvageJournal(bytes).nullifiersLost
+    expect(lost(REWRITTEN.subarray(0, FIRST.length + 50))).to.equal(true)
+    expect(lost(REWRITTEN.subarray(0, FIRST.length - 1))).to.equal(true)
+    expect(lost(WHOLE.subarray(0, (FRAMES[0]?.length ?? 0) + 50))).to.equal(true)
+    expect(lost(FIRST)).to.equal(true)
+    // Written alone: what came behind it was records.
+    const alone = firstFrame([{ kind: 'terminal', merchantId: 'mer_1' }], 1)
+    const damaged = flipped(join([alone, recordsFrame(1, [synced('a')])]), (alone.length + 20) * 8)
+    expect(lost(damaged)).to.equal(false)
+    expect(lost(join([damaged, recordsFrame(2, [synced('b')])]))).to.equal(false)
   })
 })

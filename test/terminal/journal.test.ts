@@ -160,6 +160,25 @@ describe('terminal journal', () => {
     expect(await rejection(journalStorage(folder).open())).to.include({ code: 'journal_damaged' })
   })
 
+  it('stops where what a rewrite made is cut off, and says what is lost once it is recovered', async () => {
+    const folder = await directory()
+    const bytes = await written(folder, async (storage) => {
+      await storage.append([{ kind: 'terminal', merchantId: 'mer_1' }], nothing)
+      await storage.rewrite(() => ({
+        nullifiers: new Uint8Array(1000).fill(7),
+        records: [{ kind: 'terminal', merchantId: 'mer_1' }, synced('1')],
+      }))
+    })
+    const file = join(folder, 'journal')
+    for (const cut of [bytes.subarray(0, -3), bytes.subarray(0, 500)]) {
+      await writeFile(file, cut)
+      expect(await rejection(journalStorage(folder).open())).to.include({ code: 'journal_damaged' })
+      expect(await readFile(file)).to.deep.equal(cut)
+    }
+    expect(await recoverJournal(folder)).to.include({ frames: 1, records: 1, nullifiersLost: true })
+    expect(await recordsOf(folder)).to.deep.equal([{ kind: 'terminal', merchantId: 'mer_1' }])
+  })
+
   it('recovers every whole frame and keeps the damaged file', async () => {
     const folder = await directory()
     await written(folder, async (storage) => {

@@ -3,7 +3,7 @@
  * the next one.
  * @module
  */
-import { nullifiersFrame, recordsFrame } from './frame.ts'
+import { firstFrame, nullifiersFrame, recordsFrame } from './frame.ts'
 import type { Contents, JournalRecord } from './records.ts'
 import { type OpenStorage, storageFailed } from './storage.ts'
 
@@ -32,11 +32,10 @@ interface Rewrite {
 /** The frames of a fresh journal. The snapshot, where there is one, is always the second. */
 export const framesOf = ({ nullifiers, records }: Contents): Uint8Array[] => {
   const own = records.filter(({ kind }) => kind === 'terminal')
-  const frames = [recordsFrame(0, own)]
-  if (nullifiers) frames.push(nullifiersFrame(1, nullifiers))
   const others = records.filter(({ kind }) => kind !== 'terminal')
-  if (others.length > 0) frames.push(recordsFrame(frames.length, others))
-  return frames
+  const behind = nullifiers ? [nullifiersFrame(1, nullifiers)] : []
+  if (others.length > 0) behind.push(recordsFrame(1 + behind.length, others))
+  return [firstFrame(own, 1 + behind.length), ...behind]
 }
 
 /** @param nextSequence number of frames that the medium holds */

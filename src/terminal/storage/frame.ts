@@ -9,7 +9,8 @@
  * | 12 | 4 | CRC-32 (ISO 3309) over bytes 4..12 and the payload, u32 LE |
  * | 16 | | payload: one byte of kind, then JSON records in UTF-8 (1) or a snapshot of the nullifier set (2) |
  *
- * The first frame names the terminal, so a journal is never without one.
+ * The first frame names the terminal, so a journal is never without one. It also says with how many frames it was written: what a
+ * rewrite made stands there whole, so that of these none is a write that was cut short.
  * @module
  */
 import { isObject } from '../../protocol/json-object.ts'
@@ -22,6 +23,8 @@ const CHECKED_FROM = 4
 const CRC_AT = 12
 const KIND_RECORDS = 1
 const KIND_NULLIFIERS = 2
+/** Kind of what the first frame says beside its records: how many frames were written at once, itself included. */
+const WRITTEN = 'written'
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte
@@ -51,13 +54,20 @@ const seal = (frame: Uint8Array, sequence: number, kind: number): Uint8Array => 
   return frame
 }
 
-/** A frame of records. @param sequence number of frames before it */
-export const recordsFrame = (sequence: number, records: readonly JournalRecord[]): Uint8Array => {
+const jsonFrame = (sequence: number, records: readonly object[]): Uint8Array => {
   const json = new TextEncoder().encode(JSON.stringify(records))
   const frame = new Uint8Array(HEADER_BYTES + 1 + json.length)
   frame.set(json, HEADER_BYTES + 1)
   return seal(frame, sequence, KIND_RECORDS)
 }
+
+/** A frame of records. @param sequence number of frames before it */
+export const recordsFrame = (sequence: number, records: readonly JournalRecord[]): Uint8Array =>
+  jsonFrame(sequence, records)
+
+/** The frame with which a journal begins. @param frames how many are written at once, this one included */
+export const firstFrame = (records: readonly JournalRecord[], frames: number): Uint8Array =>
+  jsonFrame(0, [{ kind: WRITTEN, frames }, ...records])
 
 /** A frame that holds a snapshot of the nullifier set. */
 export const nullifiersFrame = (sequence: number, snapshot: Uint8Array): Uint8Array => {
@@ -73,10 +83,17 @@ interface Frame {
   readonly end: number
   readonly nullifiers?: Uint8Array
   readonly records: readonly JournalRecord[]
+  /** How many frames were written at once; absent in others than the first, and in journals of earlier versions. */
+  readonly written?: number
+}
+
+interface Written {
+  readonly kind: typeof WRITTEN
+  readonly frames?: unknown
 }
 
 /** What a payload says; undefined where nobody here wrote it. */
-const readRecords = (payload: Uint8Array): readonly JournalRecord[] | undefined => {
+const readRecords = (payload: Uint8Array): Pick<Frame, 'records' | 'written'> | undefined => {
   let records: unknown
   try {
     records = JSON.parse(new TextDecoder().decode(payload))
@@ -84,7 +101,13 @@ const readRecords = (payload: Uint8Array): readonly JournalRecord[] | undefined 
     return undefined
   }
   const isRecord = (one: unknown): boolean => isObject(one) && typeof one.kind === 'string'
-  return Array.isArray(records) && records.every(isRecord) ? (records as JournalRecord[]) : undefined
+  if (!Array.isArray(records) || !records.every(isRecord)) return undefined
+  const all = records as readonly (JournalRecord | Written)[]
+  const frames = all.find((one) => one.kind === WRITTEN)?.frames
+  return {
+    records: all.filter((one) => one.kind !== WRITTEN),
+    ...(Number.isSafeInteger(frames) && { written: Number(frames) }),
+  }
 }
 
 /** The frame at `offset`, or undefined when what stands there is none or is not whole. */
@@ -99,8 +122,8 @@ const readFrame = (bytes: Uint8Array, offset: number): Frame | undefined => {
   const kind = bytes[offset + HEADER_BYTES]
   const payload = bytes.subarray(offset + HEADER_BYTES + 1, end)
   if (kind === KIND_NULLIFIERS) return { sequence, end, nullifiers: payload, records: [] }
-  const records = kind === KIND_RECORDS ? readRecords(payload) : undefined
-  return records && { sequence, end, records }
+  const read = kind === KIND_RECORDS ? readRecords(payload) : undefined
+  return read && { sequence, end, ...read }
 }
 
 /** Offset of the first whole frame at or behind `from`, or undefined. */
@@ -123,13 +146,15 @@ export interface ReadJournal {
 /**
  * Reads a journal. Whatever stands behind the last whole frame is a write that power or a crash cut short; nobody
  * was told that it happened, so it is left out.
- * @throws TerminalError journal_damaged when anything before that can't be read
+ * @throws TerminalError journal_damaged when anything before that can't be read, or anything of what was written at once
  */
 export const readJournal = (bytes: Uint8Array): ReadJournal => {
   const records: JournalRecord[] = []
   let nullifiers: Uint8Array | undefined
   let offset = 0
   let sequence = 0
+  /** What a rewrite makes is on the disk before it takes the place of the journal, so that no power cut tears it. */
+  let written = 1
   for (let frame = readFrame(bytes, 0); frame; frame = readFrame(bytes, offset)) {
     if (frame.sequence !== sequence) {
       throw new TerminalError(
@@ -137,12 +162,13 @@ export const readJournal = (bytes: Uint8Array): ReadJournal => {
         `The journal is damaged: frame ${frame.sequence} stands at byte ${offset}, where ${sequence} belongs.`,
       )
     }
+    if (sequence === 0) written = frame.written ?? written
     if (frame.nullifiers) nullifiers = frame.nullifiers
     for (const record of frame.records) records.push(record)
     offset = frame.end
     sequence++
   }
-  if (sequence === 0 || nextFrame(bytes, offset) !== undefined) {
+  if (sequence === 0 || sequence < written || nextFrame(bytes, offset) !== undefined) {
     throw new TerminalError('journal_damaged', `The journal is damaged at byte ${offset} of ${bytes.length}.`)
   }
   return { contents: { nullifiers, records }, wholeBytes: offset, nextSequence: sequence }
@@ -173,11 +199,15 @@ export const salvageJournal = (bytes: Uint8Array): Salvage => {
   }
   const frames = [...found.values()].sort((a, b) => a.sequence - b.sequence)
   const nullifiers = frames.find((frame) => frame.nullifiers)?.nullifiers
+  const lostBytes = bytes.length - keptBytes
+  const written = found.get(0)?.written
+  const isAnyLost =
+    lostBytes > 0 || found.size < (written ?? 1) || frames.some((frame) => frame.sequence !== 0)
   return {
     contents: { nullifiers, records: frames.flatMap((frame) => frame.records) },
     frames: frames.length,
-    lostBytes: bytes.length - keptBytes,
-    // A snapshot is always the second frame; a journal without one has records there, or nothing.
-    nullifiersLost: nullifiers === undefined && !found.has(1) && frames.some((frame) => frame.sequence !== 0),
+    lostBytes,
+    // A snapshot is always the second frame, of those that are written at once; a journal without one has records there, or nothing.
+    nullifiersLost: nullifiers === undefined && !found.has(1) && written !== 1 && isAnyLost,
   }
 }

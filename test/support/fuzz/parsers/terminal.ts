@@ -9,6 +9,7 @@ import {
 import { TerminalError } from '../../../../src/terminal/errors.ts'
 import { checkPayment, formatMinorUnits } from '../../../../src/terminal/payment-input.ts'
 import {
+  firstFrame,
   nullifiersFrame,
   readJournal,
   recordsFrame,
@@ -33,11 +34,14 @@ const snapshot = (entries: number): Buffer => {
 }
 const SNAPSHOT = snapshot(5)
 
-const JOURNAL = Buffer.concat([
-  recordsFrame(0, RECORDS[0] ?? []),
+const BEHIND = [
   nullifiersFrame(1, SNAPSHOT.subarray(0, 40)),
   ...RECORDS.slice(1).map((records, i) => recordsFrame(i + 2, records)),
-])
+]
+/** As earlier versions began one, and as it begins now. */
+const JOURNALS = [recordsFrame(0, RECORDS[0] ?? []), firstFrame(RECORDS[0] ?? [], 3)].map((first) =>
+  Buffer.concat([first, ...BEHIND]),
+)
 
 const readBoth = (journal: Uint8Array): void => {
   const salvaged = salvageJournal(journal)
@@ -72,7 +76,7 @@ const restore = (bytes: Uint8Array): void => {
 export const TERMINAL: readonly Parser[] = [
   {
     name: 'journals',
-    seeds: [JOURNAL, JOURNAL.subarray(0, 90)],
+    seeds: [...JOURNALS, ...JOURNALS.map((journal) => journal.subarray(0, 90))],
     refusesWith: [TerminalError],
     parse: readBoth,
   },
