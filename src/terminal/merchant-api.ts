@@ -129,16 +129,28 @@ const parse = (text: string): unknown => {
 
 /** Statuses of a refusal. Others, such as 404 of a wrong address, say nothing about what was asked. */
 const REFUSING_STATUSES: readonly number[] = [400, 401, 402, 403, 409, 413, 422]
+const NOT_FOUND = 404
+
+/** What the server says of a member of the request that names nothing it knows, such as a merchant; undefined where the address is wrong. */
+const missingMember = (body: JsonObject): string | undefined => {
+  const [detail] = Array.isArray(body.details) ? body.details : []
+  const names = isObject(detail) && typeof detail.path === 'string' && detail.path.startsWith('/')
+  return names ? `${detail.path} ${detail.message}` : undefined
+}
+
+/** In words for people; undefined where the answer refuses nothing. */
+const refusalOf = (status: number, body: JsonObject): string | undefined => {
+  if (status === NOT_FOUND) return missingMember(body)
+  if (!REFUSING_STATUSES.includes(status)) return undefined
+  return typeof body.message === 'string' ? body.message : String(body.error)
+}
 
 const answerOf = (response: Response, body: unknown, now: number): Answer => {
   const sentAt = sentAtOf(response, now)
   if (response.ok && isObject(body)) return { body, sentAt }
-  if (REFUSING_STATUSES.includes(response.status) && isObject(body) && typeof body.error === 'string') {
-    throw new Refusal(
-      response.status,
-      body.error,
-      typeof body.message === 'string' ? body.message : body.error,
-    )
+  if (isObject(body) && typeof body.error === 'string') {
+    const refusal = refusalOf(response.status, body)
+    if (refusal !== undefined) throw new Refusal(response.status, body.error, refusal)
   }
   throw new ServerFault(
     `The server answered with status ${response.status}.`,

@@ -92,6 +92,17 @@ describe('terminals with the server', () => {
     expect((await pay(keyed, 'tok_1')).error).to.match(/^DOUBLE_SPEND: /)
   })
 
+  it('refuse what the server refuses for their merchant, which is not that of their key', async () => {
+    const { merchantId } = await app.organisation()
+    const terminal = await open({ baseUrl: app.url, apiKey: shop.apiKey, merchantId })
+    await terminal.probe()
+    const { error, ...result } = await pay(terminal, 'tok_1')
+    expect(result).to.include({ accepted: false, synced: false, queued: false })
+    expect(result).to.not.have.property('undecided')
+    expect(error).to.equal('not_found: /merchantId is not a merchant of the caller')
+    expect([terminal.pending().count, terminal.undecided()]).to.deep.equal([0, []])
+  })
+
   /** The till as the console shows it. */
   const shownTill = async (terminalId: string) => {
     const path = '/console/api/terminals'
