@@ -26,6 +26,7 @@ import {
 } from '../../protocol/sync.ts'
 import type { AccountsService } from '../accounts/service.ts'
 import type { Presented } from './payment.ts'
+import { MAX_MERCHANT_ID_CHARACTERS } from './schemas.ts'
 
 export const DEFAULT_CURRENCY = 'GBP'
 
@@ -78,6 +79,10 @@ const merchantOf = async (
   if (asked === undefined) return accounts.defaultMerchant(organisation)
   return (await accounts.ownsMerchant(organisation, asked)) ? asked : undefined
 }
+
+/** Ids that are looked for are remembered, so that of an upload none may be longer than any is. */
+const isMerchantId = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= MAX_MERCHANT_ID_CHARACTERS
 
 const wrong = (code: ErrorCode, path: string, message: string): never =>
   fail(code, { details: [{ path, code, message }] })
@@ -156,7 +161,7 @@ export const createReader = ({
       const isId = typeof given === 'string' && TRANSACTION_ID.test(given)
       const asked = fields.merchantId ?? undefined
       const merchantId =
-        asked === undefined || typeof asked === 'string'
+        asked === undefined || isMerchantId(asked)
           ? await (merchants.get(asked) ?? remember(merchants, asked, merchantOf(accounts, caller, asked)))
           : undefined
       const currency = fields.currency ?? DEFAULT_CURRENCY

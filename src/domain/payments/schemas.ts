@@ -21,7 +21,7 @@ import { told } from '../terminals/schemas.ts'
 import { PAYMENT_STATUSES } from './payment.ts'
 
 const MAX_CUSTOMER_ID_CHARACTERS = 128
-const MAX_MERCHANT_ID_CHARACTERS = 64
+export const MAX_MERCHANT_ID_CHARACTERS = 64
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 

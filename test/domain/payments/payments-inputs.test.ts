@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { RefusalCode } from '../../../src/protocol/sync.ts'
 import { sharedApp, type TestApp } from '../../support/app.ts'
 import { keyTill, type Till, terminalTill } from '../../support/domain/tills.ts'
+import { heldMemory } from '../../support/fuzz/held-memory.ts'
 
 describe('payment inputs', () => {
   let app: TestApp
@@ -101,6 +102,20 @@ describe('payment inputs', () => {
       ])
       expect(body.errors.map(({ code }) => code)).to.deep.equal(bad.map(([, code]) => code))
       expect([body.synced, body.failed]).to.deep.equal([2, bad.length])
+    })
+
+    it('may name a merchant by a text of any length, of which nothing is remembered', async () => {
+      const megabyte = 1_000_000
+      const upload = async (number: number) => {
+        const merchantId = `mer_${number}`.padEnd(megabyte, 'x')
+        const { body } = await key.sync([{ ...key.payment(), merchantId }])
+        expect(body.errors.map(({ code }) => code)).to.deep.equal(['MERCHANT_INVALID'])
+      }
+      await upload(0)
+      const before = await heldMemory()
+      for (let number = 1; number <= 24; number++) await upload(number)
+      const after = await heldMemory()
+      expect(after.heap - before.heap).to.be.below(8 * megabyte)
     })
 
     it('is bound by the floor limit, which validate is not: who validates has asked', async () => {
