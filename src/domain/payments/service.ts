@@ -145,7 +145,11 @@ export const createPayments = (deps: Deps) => {
         outcomes = decisions.map((decision) => decision(tx))
         return answer(outcomes)
       }),
-    )
+    ).catch((error: unknown) => {
+      // Else a clock that went back would be taken for known, though nobody was told.
+      clocks.forget(originOf(caller)[1])
+      throw error
+    })
     // Of the answer to an Idempotency-Key that is repeated nothing was decided now.
     if (!caller.idempotency?.replayed) count(outcomes)
     return result

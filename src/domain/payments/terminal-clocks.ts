@@ -69,5 +69,10 @@ export const createTerminalClocks = ({ database }: { database: Database }) => {
       const seen = terminals.get(terminal)
       return seen === undefined ? load(terminal).then(clock) : clock(seen)
     },
+
+    /** Call where what was observed could not be written, so that it is read again from what was. */
+    forget(terminal: string): void {
+      terminals.delete(terminal)
+    },
   }
 }

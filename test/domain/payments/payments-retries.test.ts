@@ -341,14 +341,17 @@ describe('clocks of terminals', () => {
     }
   })
 
+  /** What is told of clocks that went back. */
+  const rollbacksOf = async (app: TestApp, { apiKey }: Owner): Promise<Alert[]> => {
+    const { body } = await app.request('GET', '/api/security/alerts', { bearer: apiKey })
+    return (body as { alerts: Alert[] }).alerts.filter(({ type }) => type === 'clock_rollback')
+  }
+
   it('raise clock_rollback when a later payment is stamped more than five minutes earlier', async () => {
     const app = await sharedApp()
     const owner = await app.organisation()
     const till = await terminalTill(app, owner)
-    const rollbacks = async () => {
-      const { body } = await app.request('GET', '/api/security/alerts', { bearer: owner.apiKey })
-      return (body as { alerts: Alert[] }).alerts.filter(({ type }) => type === 'clock_rollback')
-    }
+    const rollbacks = () => rollbacksOf(app, owner)
     const now = Date.now()
     const minutes = (count: number) => now - count * 60_000
     // An outage's payments arrive after a later one: their nonces tell that the clock is right.
@@ -364,5 +367,21 @@ describe('clocks of terminals', () => {
     // The clock stays where it is now: once is enough.
     await till.validate(till.payment({ nonce: 13, at: minutes(10) }))
     expect((await rollbacks())[0]?.count).to.equal(1)
+  })
+
+  it('raise clock_rollback also where the first payment of a clock that went back could not be booked', async () => {
+    const app = await sharedApp()
+    const owner = await app.organisation()
+    const till = await terminalTill(app, owner)
+    const now = Date.now()
+    const back = now - 3_600_000
+    const first = till.payment({ nonce: 10, at: now })
+    expect((await till.validate(first)).body.valid).to.equal(true)
+    const { transactionId } = first
+    expect((await till.validate(till.payment({ nonce: 11, at: back, transactionId }))).status).to.equal(409)
+    expect(await rollbacksOf(app, owner)).to.deep.equal([])
+    expect((await till.validate(till.payment({ nonce: 12, at: back }))).body.valid).to.equal(true)
+    const told = (await rollbacksOf(app, owner)).map(({ subject, count }) => [subject, count])
+    expect(told).to.deep.equal([[till.origin, 1]])
   })
 })
