@@ -116,12 +116,15 @@ const ticketFacts = (row: store.KnownTicket, { claims }: KeptTicket, now: number
   max_age_seconds: row.issued_at,
 })
 
-/** The text of a ticket, if it is meant as one. */
+/** The text of a ticket, if it is meant as one; empty where something else stands in its place, which the check of its form names. */
 const ticketText = (item: unknown): string | undefined => {
   if (typeof item === 'string') return item
   const text = isObject(item) ? item.qr_payload : undefined
-  return typeof text === 'string' ? text : undefined
+  return text === undefined || typeof text === 'string' ? text : ''
 }
+
+/** What is no object is neither a ticket nor a proof: it is that item's fault, whatever the caller may do. */
+const isProof = (item: unknown): boolean => isObject(item) && ticketText(item) === undefined
 
 export const createBatch = (deps: BatchDeps) => {
   const { database, ledger, signers, sealing, clock, proofs, metrics, security } = deps
@@ -217,7 +220,7 @@ export const createBatch = (deps: BatchDeps) => {
     async handIn(caller: Caller, { proofs: items }: ProofsBatch): Promise<BatchOutcomes> {
       if (items.length > MAX_BATCH_PROOFS)
         fail('batch_too_large', { message: `A batch can have at most ${MAX_BATCH_PROOFS} proofs.` })
-      if (!caller.scopes.has('proof') && items.some((item) => ticketText(item) === undefined))
+      if (!caller.scopes.has('proof') && items.some(isProof))
         fail('insufficient_scope', { message: 'Proofs require a credential with scope "proof".' })
       const isAlone = items.length === 1
       const twice: Twice = (digest, at, decision) => {

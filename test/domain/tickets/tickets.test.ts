@@ -240,6 +240,19 @@ describe('tickets', () => {
     expect((await gate.handIn([(await tickets.issued()).qr_payload])).body).to.include({ accepted: 1 })
   })
 
+  it('are redeemed beside items that are neither, also with a key that may redeem no proofs', async () => {
+    const { body: key } = await app.request<{ apiKey: string }>('POST', '/console/api/keys', {
+      key: owner.apiKey,
+      body: { label: 'gate', scopes: ['token'] },
+    })
+    const { qr_payload } = await tickets.issued()
+    const batch = [null, 7, [], { qr_payload: 7 }, { qr_payload: null }, qr_payload]
+    const { status, body } = await ticketRoutesOf(app, key.apiKey).handIn(batch)
+    expect(status).to.equal(200)
+    expect(body.results.map((result) => result.status)).to.deep.equal([...Array(5).fill('invalid'), 'spent'])
+    expect(body.results[3]?.message).to.match(/^\/qr_payload must be /)
+  })
+
   it('come in batches of 1 to 100', async () => {
     expect((await tickets.handIn([])).status).to.equal(422)
     const { status, body } = await tickets.handIn(Array(101).fill('x'))
