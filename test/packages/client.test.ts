@@ -1,4 +1,5 @@
 /** What the typed client does beside asking: again where it is safe, page by page, for a stream that ended, and what it says of errors. */
+import { getEventListeners } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
@@ -381,6 +382,23 @@ describe('the typed client', () => {
         )
       }
     }).timeout(5000)
+
+    it('and hears its signal no longer than that, which may last as long as the program and would keep each answer', async () => {
+      const seen: { request: unknown; heardBy: AbortSignal; listeners: number }[] = []
+      const { verify } = client.createClient({
+        baseUrl: baseUrl(),
+        fetch: async (request, init) => {
+          const heardBy = init?.signal as AbortSignal
+          // The request is kept: it listens for as long as it is there.
+          seen.push({ request, heardBy, listeners: getEventListeners(heardBy, 'abort').length })
+          return Response.json({ decision: 'YES' })
+        },
+      })
+      await verify?.({ data: {} }, { signal: new AbortController().signal })
+      expect(seen).to.have.lengthOf(1)
+      for (const { heardBy, listeners } of seen)
+        expect(getEventListeners(heardBy, 'abort')).to.have.lengthOf(listeners - 1)
+    })
 
     it('nothing that has no place in the request', async () => {
       expect(await rejection(assay().getJwks?.({ limit: 1 }) as Promise<unknown>)).to.be.instanceOf(TypeError)

@@ -173,7 +173,7 @@ export const createRequests = (client: ClientOptions) => {
     const isSafe = SAFE_METHODS.includes(operation.method) || (operation.flags.includes('i') && isKnown)
     for (let attempt = 0; ; attempt++) {
       options.signal?.throwIfAborted()
-      const time = new AbortController()
+      const [time, done] = [new AbortController(), new AbortController()]
       const late = new DOMException(`${operation.name}: no answer within ${timeoutMs} ms`, 'TimeoutError')
       const timer = setTimeout(() => time.abort(late), timeoutMs)
       const signal = options.signal ? AbortSignal.any([options.signal, time.signal]) : time.signal
@@ -181,8 +181,9 @@ export const createRequests = (client: ClientOptions) => {
         // Another place is not the service, and would get a GET in place of a POST.
         const init = { method: operation.method, headers, body, signal, redirect: 'manual' } as const
         const about = { operation: operation.name, attempt, request: new Request(url, init) }
-        // An interceptor, or a fetch of the caller's, may never end, whatever the signal says.
-        const gone = new Promise<never>((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+        // An interceptor, or a fetch of the caller's, may never end, whatever the signal says. That is heard until `done` alone: a
+        // signal may last as long as the program, and would keep each answer.
+        const gone = new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason), done))
         const answer = send(client, about, signal).then((response) => readAnswer(operation, response))
         return await Promise.race([answer, gone])
       } catch (error) {
@@ -191,6 +192,7 @@ export const createRequests = (client: ClientOptions) => {
         await pause(wait, options.signal)
       } finally {
         clearTimeout(timer)
+        done.abort()
       }
     }
   }
