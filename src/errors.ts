@@ -182,6 +182,7 @@ export interface ErrorOptions {
   cause?: unknown
 }
 
+const MS_PER_SECOND = 1000
 /** More than a minute, which programs wait out: somebody has to do something. */
 const OPERATOR_RETRY_SECONDS = 300
 const PAUSED_RETRY_SECONDS = 60
@@ -226,6 +227,25 @@ export class AppError extends Error {
 /** Throws an {@link AppError}; an expression, so it fits behind `??`. */
 export const fail = (code: ErrorCode, options?: ErrorOptions): never => {
   throw new AppError(code, options)
+}
+
+/**
+ * Refuses a call that is beyond a limit, and says of which, and how much of that is left.
+ * @param now Unix ms
+ * @throws AppError rate_limited, always
+ */
+export const failBeyond = (
+  { limit, remaining, resetSeconds }: Pick<RefusedLimit, 'limit' | 'remaining' | 'resetSeconds'>,
+  windowSeconds: number,
+  now: number,
+  message?: string,
+): never => {
+  const resetAt = Math.ceil(now / MS_PER_SECOND) + resetSeconds
+  return fail('rate_limited', {
+    message,
+    retryAfter: Math.max(1, resetSeconds),
+    limit: { limit, windowSeconds, remaining, resetSeconds, resetAt },
+  })
 }
 
 /** Errors whose details say what is wrong with the input. */

@@ -5,7 +5,7 @@
  */
 import { systemCaller } from '../../caller.ts'
 import type { Clock } from '../../clock.ts'
-import { AppError } from '../../errors.ts'
+import { failBeyond } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Sealing } from '../../keys/sealing.ts'
 import type { Entry } from '../../ledger/decision.ts'
@@ -147,17 +147,8 @@ export const createSecurity = (deps: Deps) => {
      */
     async limitAddress(action: string, ip: string, limit: number, windowSeconds: number): Promise<void> {
       if (!rateLimits) return
-      const { allowed, remaining, resetSeconds } = await limits.consume(`${action}:${ip}`, {
-        limit,
-        windowSeconds,
-        cost: 1,
-      })
-      if (allowed) return
-      const resetAt = Math.ceil(clock.now() / 1000) + resetSeconds
-      throw new AppError('rate_limited', {
-        retryAfter: Math.max(1, resetSeconds),
-        limit: { limit, windowSeconds, remaining, resetSeconds, resetAt },
-      })
+      const state = await limits.consume(`${action}:${ip}`, { limit, windowSeconds, cost: 1 })
+      if (!state.allowed) failBeyond(state, windowSeconds, clock.now())
     },
 
     /** An organisation's alerts, the latest to start first. */

@@ -92,6 +92,8 @@ describe('claims to names', () => {
     expect(codeOf(refused)).to.equal('429 rate_limited')
     expect(Number(refused.headers.get('retry-after'))).to.equal(refused.body.retry_after)
     expect(refused.body.retry_after).to.be.within(86_000, 86_400)
+    expect(refused.headers.get('ratelimit-policy')).to.equal('"default";q=5;w=86400')
+    expect(refused.headers.get('ratelimit')).to.equal(`"default";r=0;t=${refused.body.retry_after}`)
     clock.offsetMs = DAY_MS + 1000
     expect(await claim()).to.equal('201')
   })

@@ -1,5 +1,5 @@
 /** Who may use a name, and whom it is bound to afterwards. Decided under the head's lock. @module */
-import { fail } from '../../../errors.ts'
+import { fail, failBeyond } from '../../../errors.ts'
 import { hex, type Known, type PostUnit } from '../posts/lane-units.ts'
 import type { NameRow } from '../store.ts'
 
@@ -7,6 +7,7 @@ import type { NameRow } from '../store.ts'
 export const UNSIGNED_USE_COUNTS_MS = 30 * 24 * 60 * 60 * 1000
 /** Names that a key, or an address, binds are counted over so long. */
 export const NEW_NAMES_WINDOW_MS = 24 * 60 * 60 * 1000
+const MS_PER_SECOND = 1000
 /** Times of use are noted to this precision, so that most posts need not write them. */
 export const USE_PRECISION_MS = 60_000
 
@@ -54,10 +55,10 @@ const refuseGreedy = (unit: PostUnit, known: Known, at: number, namesPerDay: num
     if (recent.length < namesPerDay) continue
     // One more may be bound once this one has left the window; never, where none may be.
     const blocking = recent[namesPerDay - 1] ?? at
-    fail('rate_limited', {
-      message: `At most ${namesPerDay} names can be bound in a day.`,
-      retryAfter: Math.ceil((blocking + NEW_NAMES_WINDOW_MS - at) / 1000),
-    })
+    const resetSeconds = Math.ceil((blocking + NEW_NAMES_WINDOW_MS - at) / MS_PER_SECOND)
+    const state = { limit: namesPerDay, remaining: 0, resetSeconds }
+    const message = `At most ${namesPerDay} names can be bound in a day.`
+    failBeyond(state, NEW_NAMES_WINDOW_MS / MS_PER_SECOND, at, message)
   }
 }
 

@@ -1,8 +1,8 @@
 /** How much an address, and a key, may post and read, and what alerts call it. @module */
 import type { Clock } from '../../../clock.ts'
-import { AppError, fail } from '../../../errors.ts'
+import { AppError, failBeyond } from '../../../errors.ts'
 import type { Sealing } from '../../../keys/sealing.ts'
-import type { LimitPoints, LimitState, Limits } from '../../../store/limits.ts'
+import type { LimitPoints, Limits } from '../../../store/limits.ts'
 import { CHAT_READS } from '../schemas.ts'
 import { shortMac } from './duplicates.ts'
 
@@ -28,19 +28,6 @@ const HOUR_SECONDS = 3600
 /** Proofs that do not hold, of an address: each kept the thread busy for some 20 ms. */
 const REFUSED_PROOFS_PER_MINUTE = 10
 
-/** With the limit that refuses, which is mostly another one than that of the route. @throws AppError rate_limited, always */
-const refuseFor = (
-  clock: Clock,
-  { limit, remaining, resetSeconds }: LimitState,
-  windowSeconds: number,
-): never => {
-  const resetAt = Math.ceil(clock.now() / 1000) + resetSeconds
-  return fail('rate_limited', {
-    retryAfter: Math.max(1, resetSeconds),
-    limit: { limit, windowSeconds, remaining, resetSeconds, resetAt },
-  })
-}
-
 /** @throws AppError rate_limited when the bucket is used up */
 const spend = async (
   { limits, clock }: Pick<LimitDeps, 'limits' | 'clock'>,
@@ -48,7 +35,7 @@ const spend = async (
   points: LimitPoints,
 ): Promise<void> => {
   const state = await limits.consume(bucket, points)
-  if (!state.allowed) refuseFor(clock, state, points.windowSeconds)
+  if (!state.allowed) failBeyond(state, points.windowSeconds, clock.now())
 }
 
 /** Counts a post of an address, and of the key that signed it. @returns a function that throws AppError rate_limited */
@@ -88,7 +75,7 @@ export const createProofCounter = ({ limits, clock, postLimits, addressBlock }: 
     if (postLimits === undefined) return check()
     const bucket = `chat:refused-proof:${addressBlock(ip)}`
     const state = await limits.consume(bucket, { ...points, cost: 0 })
-    if (state.remaining === 0) refuseFor(clock, state, points.windowSeconds)
+    if (state.remaining === 0) failBeyond(state, points.windowSeconds, clock.now())
     try {
       return await check()
     } catch (error) {
