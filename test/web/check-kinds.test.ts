@@ -181,7 +181,8 @@ describe('what the page that checks finds', () => {
 
   it('is no consent where the receipt is of a refusal, and over where the end that it names is', async () => {
     const consents = consentRoutesOf(app, apiKey)
-    const expiresAt = new Date(Date.now() + 3_600_500).toISOString()
+    // Of whole seconds the page shows no milliseconds.
+    const expiresAt = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_500).toISOString()
     const { receipt } = await consents.logged({ subjectId: 'bea', expiresAt })
     const at = async (now: number, text = receipt) => toldOf(await checkSigned(text, 'cr+jws', service, now))
     const end = Date.parse(expiresAt)
