@@ -162,7 +162,8 @@ export const areDistinct = (proofs: readonly ShownProof[]): boolean => {
   return new Set(keys).size === keys.length
 }
 
-const keysOf = (
+/** What of a proof can be spent and revoked. */
+export const keysOf = (
   { circuit, spends, status: demanded }: Statement,
   digest: string,
   signals: readonly string[],

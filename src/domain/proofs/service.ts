@@ -13,10 +13,9 @@ import type { SecurityService } from '../security/service.ts'
 import type { StatusesService } from '../status/service.ts'
 import { adopt } from './adoption.ts'
 import { readContext } from './binding.ts'
-import { type CheckingDeps, createChecking, type Examined, type ValidProof } from './checking.ts'
+import { type CheckingDeps, createChecking, type Examined, keysOf, type ValidProof } from './checking.ts'
 import { generatedV1 } from './made-json.ts'
 import { createMaking, type MakingDeps } from './making.ts'
-import { DISCLOSED_STATUS, NONE } from './native-checks.ts'
 import type {
   AdoptedProof,
   CheckedProof,
@@ -175,10 +174,11 @@ export const createProofs = (deps: ProofsDeps) => {
    * is known may be revoked while it is proved. Whatever is proved here is of the caller's own issuing, whose claims the commit sees.
    * @throws AppError not_provable, reason STATEMENT_FALSE
    */
-  const demandUnrevoked = (tx: Tx, { circuitId, publicSignals, decision }: UncommittedProof): void => {
-    const { circuit } = statement(circuitId)
-    const status = decision === 1 ? signalOf(circuit, publicSignals, DISCLOSED_STATUS) : undefined
-    if (status !== undefined && status !== NONE && tx.holder(...revokedClaim(['status', status])))
+  const demandUnrevoked = (tx: Tx, { decision, circuitId, digest, publicSignals }: UncommittedProof) => {
+    const { revocableKeys } = keysOf(statement(circuitId), digest, publicSignals)
+    // Its own digest is new.
+    const shown = decision === 1 ? revocableKeys.filter(([kind]) => kind !== 'digest') : []
+    if (shown.some((key) => tx.holder(...revokedClaim(key))))
       throw falseStatement('What it is about was revoked, withdrawn or replaced.')
   }
 

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp, type TestOrganisation } from '../../support
 import { asking, expectProven, expectUnproven, movedClock } from '../../support/circuits/circuit-questions.ts'
 import { hybridRoutesOf, signaturesOf, signingAgent } from '../../support/domain/hybrid-tokens.ts'
 import { callerOf } from '../../support/ledger.ts'
+import { rejection } from '../../support/rejection.ts'
 
 const FIELD = 'quantum_safe_valid'
 const CIRCUIT = 'quantum_safe_token'
@@ -130,6 +131,16 @@ describe('proofs of hybrid tokens', function () {
     const { status, body } = await ask({ token })
     expectUnproven({ status, body }, FIELD)
     expect(body.message).to.contain('TOKEN_REVOKED')
+  })
+
+  it('are not made of a token that is revoked meanwhile', async () => {
+    const token = await hybrid.issued()
+    const caller = callerOf(owner.organisationId)
+    const prepared = await app.services.proofs.prepare(caller, CIRCUIT, { token })
+    await app.services.hybridTokens.revoke(caller, { tokenId: token.token_id })
+    const ask = { circuitId: CIRCUIT, prepared, category: 'proof' } as const
+    const overtaken = app.services.proofs.generate(caller, ask, (made) => made)
+    expect(await rejection(overtaken)).to.include({ code: 'not_provable', reason: 'STATEMENT_FALSE' })
   })
 
   it('are made by /v1/verify from the token in context.inputs', async () => {
