@@ -2,7 +2,7 @@
  * What every service stands on: database, ledger, keys, accounts, the way out. Built once, in order.
  * @module
  */
-import { inTurn } from '../circuits/threads/in-turn.ts'
+import { createSigning } from '../circuits/threads/signing.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { keepSecret, MEMORY_DATA_DIR, makeDataDirectory, readSecret } from '../config/secrets.ts'
@@ -155,8 +155,7 @@ const openKeys = async (
   closers.push(close)
   const codec = createSealedValues(sealing)
   const openRecent = createOpenRecent({ clock, bus, codec, redis: redis?.client })
-  const signElsewhere = inTurn(workerPool, workerPool.sign)
-  const signers = await createSigners({ database, sealing, clock, signElsewhere })
+  const signers = await createSigners({ database, sealing, clock, signElsewhere: createSigning(workerPool) })
   const issuer = await createIssuer({ database, sealing, clock })
   const pseudonyms = createPseudonyms({ database, sealing, clock })
   return { sealing, openRecent, signers, issuer, pseudonyms }

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { inTurn } from '../../src/circuits/threads/in-turn.ts'
+import { createSigning } from '../../src/circuits/threads/signing.ts'
 import { createWorkerPool } from '../../src/circuits/threads/worker-pool.ts'
 import { mlDsa, type SignatureAsked } from '../../src/keys/ml-dsa.ts'
 import { sharedApp } from '../support/app.ts'
@@ -12,7 +13,7 @@ describe('signatures on threads', () => {
   it('hold under the key and the context that were given, which the caller keeps', async function () {
     this.timeout(30_000)
     const pool = createWorkerPool({ threads: 1, artifacts })
-    const sign = inTurn(pool, pool.sign)
+    const sign = createSigning(pool)
     try {
       const made = (['ML-DSA-44', 'ML-DSA-65'] as const).map(async (alg) => {
         const scheme = mlDsa(alg)
@@ -27,6 +28,25 @@ describe('signatures on threads', () => {
         expect(await rejection(sign(tooLong))).to.be.instanceOf(RangeError)
       })
       await Promise.all(made)
+    } finally {
+      await pool.close()
+    }
+  })
+
+  it('are made on the thread that asks where no other can start', async () => {
+    const failures: unknown[] = []
+    const pool = createWorkerPool({
+      threads: 1,
+      artifacts,
+      program: join(import.meta.dirname, '../support/programs/fails-to-load.js'),
+      onFailure: (error) => failures.push(error),
+    })
+    const scheme = mlDsa('ML-DSA-44')
+    const { publicKey, secretKey } = scheme.keygen(new Uint8Array(32).fill(7))
+    const asked: SignatureAsked = { alg: 'ML-DSA-44', secretKey, message, context: new Uint8Array(0) }
+    try {
+      expect(scheme.verify(await createSigning(pool)(asked), message, publicKey)).to.equal(true)
+      expect(failures).to.have.length(1)
     } finally {
       await pool.close()
     }
