@@ -18,9 +18,13 @@ const BATCH_BUCKETS_ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 /** Longest wait for the database: Prometheus waits ten seconds for all numbers, most of which need none, and reads on when it hangs. */
 const COUNT_TIMEOUT_MS = 3_000
 
-/** What the database says. @returns undefined where it is away, or takes too long: the last number stands */
-const counted = async <T>(count: (() => Promise<T>) | undefined): Promise<T | undefined> =>
-  count && within(count(), COUNT_TIMEOUT_MS).catch(() => undefined)
+/**
+ * Sets what the database says. Where it is away, or takes too long, the last number stands; what comes late is told the next time, since
+ * else one that is always slow would have its numbers stand for good.
+ */
+const counted = async <T>(count: (() => Promise<T>) | undefined, set: (value: T) => void): Promise<void> => {
+  if (count) await within(count().then(set), COUNT_TIMEOUT_MS).catch(() => undefined)
+}
 
 /** One metric with its samples, as the JSON form shows it. */
 export interface MetricFamily {
@@ -152,9 +156,10 @@ const createWitnessInstruments = (
       help,
       registers,
       async collect() {
-        const state = await counted(read)
-        const value = state && measure(state)
-        if (value !== undefined) this.set(value)
+        await counted(read, (state) => {
+          const value = measure(state)
+          if (value !== undefined) this.set(value)
+        })
       },
     })
   gauge(
@@ -326,8 +331,7 @@ const createCounts = (
     help: 'Entries in the ledger.',
     registers,
     async collect() {
-      const size = await counted(measureTree)
-      if (size !== undefined) this.set(size)
+      await counted(measureTree, (size) => this.set(size))
     },
   })
   new Gauge({
@@ -336,8 +340,9 @@ const createCounts = (
     labelNames: ['follower'],
     registers,
     async collect() {
-      const lags = await counted(countEntries)
-      for (const [follower, lag] of Object.entries(lags ?? {})) this.set({ follower }, lag)
+      await counted(countEntries, (lags) => {
+        for (const [follower, lag] of Object.entries(lags)) this.set({ follower }, lag)
+      })
     },
   })
   new Gauge({
@@ -345,8 +350,7 @@ const createCounts = (
     help: 'Webhook deliveries that wait for an attempt or its outcome, of all servers; counted up to 50,000.',
     registers,
     async collect() {
-      const depth = await counted(countDeliveries)
-      if (depth !== undefined) this.set(depth)
+      await counted(countDeliveries, (depth) => this.set(depth))
     },
   })
   new Gauge({
@@ -355,10 +359,10 @@ const createCounts = (
     labelNames: ['state'],
     registers,
     async collect() {
-      const counts = await counted(countPeople)
-      if (counts === undefined) return
-      this.set({ state: 'all' }, counts.subscriptions)
-      this.set({ state: 'behind' }, counts.behind)
+      await counted(countPeople, ({ subscriptions, behind }) => {
+        this.set({ state: 'all' }, subscriptions)
+        this.set({ state: 'behind' }, behind)
+      })
     },
   })
   return {

@@ -104,6 +104,21 @@ describe('metrics', () => {
       expect(text.split('\n')).to.include(line)
   }).timeout(SCRAPE_TIMEOUT_MS)
 
+  it('of a database that is slow are told the next time', async () => {
+    const metrics = createMetrics()
+    let answer: (size: number) => void = () => undefined
+    metrics.readTreeSize(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    expect(await metrics.text()).to.match(/^ledger_tree_size 0$/m)
+    answer(7)
+    metrics.readTreeSize(() => Promise.reject(new Error('the database is away')))
+    expect(await metrics.text()).to.match(/^ledger_tree_size 7$/m)
+  }).timeout(SCRAPE_TIMEOUT_MS)
+
   it('two services in one process count apart', async () => {
     const [a, b] = [createMetrics(), createMetrics()]
     a.doubleSpends.inc()
