@@ -13,13 +13,13 @@ export interface EffectiveSetting {
 const MASKED = '********'
 
 /**
- * What may be seen of a secret: of an address where it leads to, without user, password and parameters. Without its slashes, or with others in
- * the password, an address has of user and password what stands in its path.
+ * What may be seen of a secret: of an address where it leads to, without user, password and parameters. Without its slashes, or with one, a `?`
+ * or a `#` in the password, an address has of user and password what stands behind its host, or for its host and port.
  */
 const maskedOf = (text: string, { format = '' }: VariableSchema): string => {
   if (!['origin', 'postgres-url', 'redis-url'].includes(format) || !URL.canParse(text)) return MASKED
-  const { protocol, host, pathname, username } = new URL(text)
-  if (!text.includes('://') || pathname.includes('@')) return MASKED
+  const { protocol, host, pathname, search, hash, username } = new URL(text)
+  if (!text.includes('://') || `${pathname}${search}${hash}`.includes('@')) return MASKED
   return `${protocol}//${username === '' ? '' : `${MASKED}@`}${host}${pathname}`
 }
 

@@ -53,8 +53,10 @@ describe('npx assay version and config', function () {
     for (const [variable] of variables) expect(output).to.match(new RegExp(`^(# )?${variable}[=:]`, 'm'))
   })
 
-  it('shows nothing of an address that may have a part of its password in its path', () => {
-    for (const DATABASE_URL of ['postgres:ada:hunter2@db/assay', 'postgres://ada:12/hunter2@db/assay']) {
+  it('shows nothing of an address that may have a part of its password elsewhere', () => {
+    const passwords = ['12/hunter2', '12?hunter2', '12#hunter2']
+    const addresses = passwords.map((password) => `postgres://ada:${password}@db/assay`)
+    for (const DATABASE_URL of ['postgres:ada:hunter2@db/assay', ...addresses]) {
       const shown = effectiveSettings({ DATABASE_URL }).find(({ variable }) => variable === 'DATABASE_URL')
       expect(shown).to.deep.equal({ variable: 'DATABASE_URL', isSet: true, value: '********' })
     }
