@@ -7,10 +7,14 @@ const DEFAULT_PORT = 8090
 const MAX_PER_MINUTE = 1_000_000
 const DEFAULT_PER_MINUTE = 120
 
-/** Requests name it as it is. */
+/** Of an address that stands for nothing. */
+const ANY_ORIGIN = 'http://localhost'
+
+/** Requests name it as it is: not what clients write in another way, or look for elsewhere. */
 const pathPrefix = (text: string): string => {
-  if (!/^(\/[^\s?#]*)?$/.test(text))
-    throw new InvalidArgumentError('It must begin with a slash, and have no blanks, ? or #.')
+  const isPath = URL.canParse(text, ANY_ORIGIN) && new URL(text, ANY_ORIGIN).pathname === text
+  if (text !== '' && !isPath)
+    throw new InvalidArgumentError('It must begin with a slash and be as clients send it: no blanks, ? or #.')
   return text
 }
 

@@ -242,7 +242,7 @@ describe('npx assay witness', function () {
   it('takes for a prefix only what paths can begin with, as nobody would reach it otherwise', async () => {
     const state = join(await temporary(), 'state')
     const flags = ['--name', 'w5.example', '--directory', state, '--logs', logs, '--port', '0']
-    for (const prefix of ['w5', 'https://w5.example/w5', '/w5?', '/w 5']) {
+    for (const prefix of ['w5', 'https://w5.example/w5', '/w5?', '/w 5', '/wö', '/w/../5', '//w5']) {
       const { child, run } = startCli(['witness', ...flags, '--prefix', prefix])
       child.stdout.once('data', () => child.kill())
       const { status, errors } = await run
