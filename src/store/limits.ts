@@ -15,8 +15,8 @@ const REDIS_PAUSE_MS = 1000
 const KEY_PREFIX = 'assay:limit'
 /** The limit differs by bucket and is compared here, so the counters themselves never refuse. */
 const UNBOUNDED_POINTS = Number.MAX_SAFE_INTEGER
-/** Buckets that this process counts at a time, of each length of windows. Strangers have as many as they have addresses. */
-export const MAX_LOCAL_BUCKETS = 50_000
+/** Buckets that this process counts at a time, of each length of windows: more than the 65,536 networks (/64) of who has a /48. */
+export const MAX_LOCAL_BUCKETS = 100_000
 const MS_PER_SECOND = 1000
 
 export interface LimitPoints {

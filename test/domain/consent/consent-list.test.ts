@@ -96,7 +96,9 @@ describe('the list of consents', () => {
       expect(replaced.map(({ id }) => id)).to.deep.equal([consentId])
       expect(await findLatest(watched, sought)).to.deep.equal([consentId])
     })
-    expect(reads).to.have.length(2)
-    for (const { rows, text } of reads) expect(rows, text).to.be.at.most(40)
+    // The service's own work looks at other tables meanwhile.
+    const own = reads.filter(({ text }) => text.includes('consent_purposes'))
+    expect(own).to.have.length(2)
+    for (const { rows, text } of own) expect(rows, text).to.be.at.most(40)
   })
 })
