@@ -26,7 +26,7 @@ export const isMlDsa = (alg: string): alg is MlDsaAlgorithm =>
   (ML_DSA_ALGORITHMS as readonly string[]).includes(alg)
 
 /**
- * Takes 5 to 40 ms of its thread: how often it begins anew is up to chance.
+ * Takes 2 to 60 ms of its thread: how often it begins anew is up to chance.
  * @returns 2,420 or 3,309 bytes
  * @throws RangeError for a context that is too long
  */

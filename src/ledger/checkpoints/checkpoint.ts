@@ -23,8 +23,8 @@ import type { Head, Log } from '../tree/log.ts'
 import { createHighWater } from './high-water.ts'
 
 /**
- * An ML-DSA signature takes a thread some 15 ms, and anybody may ask: whoever asks in between waits for the
- * next, so that signing a log takes at most a sixteenth of its time.
+ * An ML-DSA signature takes a thread 2 to 60 ms, by chance, and anybody may ask: whoever asks in between waits for the
+ * next, so that signing a log takes a small part of its time.
  */
 const SIGNING_PAUSE_MS = 250
 /** The same between logs that take turns: together at most a quarter of the time, however many there are. */
