@@ -1,6 +1,7 @@
 /** A chat of many messages, put into the tables at once. Words are drawn as in a language. @module */
 import pg from 'pg'
 import { openDatabase } from '../../src/store/database.ts'
+import { withoutIndexes } from './bulk.ts'
 
 const MESSAGES_AT_ONCE = 200_000
 
@@ -22,24 +23,14 @@ export const fillChat = async (databaseUrl: string, messages: number): Promise<{
   await database.close()
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  let indexSeconds = Number.NaN
   try {
-    const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(
-      "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'chat_messages' AND indexname <> 'chat_messages_pkey'",
-    )
-    for (const { indexname } of indexes) await client.query(`DROP INDEX ${indexname}`)
-    await client.query('SET synchronous_commit = off')
-    for (let first = 1; first <= messages; first += MESSAGES_AT_ONCE)
-      await client.query(FILL, [first, Math.min(messages, first + MESSAGES_AT_ONCE - 1)])
-    await client.query("SET maintenance_work_mem = '1GB'")
-    for (const { indexname, indexdef } of indexes) {
-      const began = performance.now()
-      await client.query(indexdef)
-      if (indexname === 'chat_messages_words') indexSeconds = (performance.now() - began) / 1000
-    }
+    const seconds = await withoutIndexes(client, 'chat_messages', async () => {
+      for (let first = 1; first <= messages; first += MESSAGES_AT_ONCE)
+        await client.query(FILL, [first, Math.min(messages, first + MESSAGES_AT_ONCE - 1)])
+    })
     await client.query('UPDATE chat_head SET last_id = $1, messages = $1, threads = $1', [messages])
     await client.query('VACUUM ANALYZE chat_messages')
-    return { indexSeconds }
+    return { indexSeconds: seconds.get('chat_messages_words') ?? Number.NaN }
   } finally {
     await client.end()
   }

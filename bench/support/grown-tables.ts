@@ -2,6 +2,7 @@
 
 import type pg from 'pg'
 import { CLAIM_KINDS } from '../../src/ledger/claim-kinds.ts'
+import { withoutIndexes } from './bulk.ts'
 
 const ROWS_AT_ONCE = 200_000
 const PAST = Date.UTC(2026, 2, 2)
@@ -199,13 +200,15 @@ const FILLS: Readonly<Record<string, Fill>> = {
  */
 export const fillTables = async (client: pg.Client, rows: number): Promise<void> => {
   for (const [table, { like = table, columns }] of Object.entries(FILLS))
-    for (let from = 1; from <= rows; from += ROWS_AT_ONCE) {
-      const to = Math.min(rows, from + ROWS_AT_ONCE - 1)
-      const { rowCount } = await client.query(
-        `INSERT INTO ${table} (${Object.keys(columns).join(', ')})
-          WITH one AS (SELECT * FROM ${like} ORDER BY ctid DESC LIMIT 1)
-          SELECT ${Object.values(columns).join(', ')} FROM one, generate_series(${from}, ${to}) AS i`,
-      )
-      if (rowCount !== to - from + 1) throw new Error(`${table} grew by ${rowCount} rows: ${like} is empty`)
-    }
+    await withoutIndexes(client, table, async () => {
+      for (let from = 1; from <= rows; from += ROWS_AT_ONCE) {
+        const to = Math.min(rows, from + ROWS_AT_ONCE - 1)
+        const { rowCount } = await client.query(
+          `INSERT INTO ${table} (${Object.keys(columns).join(', ')})
+            WITH one AS (SELECT * FROM ${like} ORDER BY ctid DESC LIMIT 1)
+            SELECT ${Object.values(columns).join(', ')} FROM one, generate_series(${from}, ${to}) AS i`,
+        )
+        if (rowCount !== to - from + 1) throw new Error(`${table} grew by ${rowCount} rows: ${like} is empty`)
+      }
+    })
 }
