@@ -70,7 +70,9 @@ interface Counter {
 /** Counts in this process. Beyond {@link MAX_LOCAL_BUCKETS} the window that was opened first is forgotten, which may be before it ends. */
 const localCounter = (windowSeconds: number): Counter => {
   const windows = new LRUCache<string, { points: number; readonly endsAt: number }>({
-    max: MAX_LOCAL_BUCKETS,
+    // By `max` it would take memory for all of them at once.
+    maxSize: MAX_LOCAL_BUCKETS,
+    sizeCalculation: () => 1,
   })
   return {
     async consume(bucket, cost) {
