@@ -44,7 +44,7 @@ export const LIBRARIES: readonly Library[] = [
       /^src\/bin\/packages\/contents\/verify\//,
       CORE,
       VERIFIER,
-      /^src\/protocol\/(checkpoint|webhook)\//,
+      /^src\/protocol\/(checkpoint|consent|webhook)\//,
       /^src\/protocol\/(base-field|canonical-json|hybrid-token|json-object|jws|log-heads|merkle-proofs|proof-points|status|status-list|zk1)\.ts$/,
     ],
   },
