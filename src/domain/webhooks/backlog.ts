@@ -9,6 +9,8 @@ import type { Database } from '../../store/database.ts'
 import * as store from './store-deliveries.ts'
 
 const CHECK_PAUSE_MS = 5_000
+/** A check that takes long is followed by so many times that: where much waits for many, it is counted less often. */
+const PAUSE_TO_CHECK = 20
 /** Endpoints looked at in one go. */
 const LOOK_QUEUES = 512
 /** Removed in one query. */
@@ -23,7 +25,7 @@ interface Deps {
   dropped(endpoint: string, deliveries: readonly store.DroppedDelivery[]): Promise<void>
 }
 
-/** Drops what is too much, every five seconds; servers may do so side by side. */
+/** Drops what is too much, every five seconds or, where that takes long, less often; servers may do so side by side. */
 export const createBacklogBound = ({ database, logger, limit, dropped }: Deps) => {
   const ending = new AbortController()
 
@@ -51,10 +53,12 @@ export const createBacklogBound = ({ database, logger, limit, dropped }: Deps) =
 
   const run = async (): Promise<void> => {
     while (!ending.signal.aborted) {
+      const begunAt = performance.now()
       await check().catch((error: unknown) =>
         logger.warn({ err: error }, 'the backlog of webhooks was not checked'),
       )
-      await pause(CHECK_PAUSE_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined)
+      const pauseMs = Math.max(CHECK_PAUSE_MS, (performance.now() - begunAt) * PAUSE_TO_CHECK)
+      await pause(pauseMs, undefined, { signal: ending.signal, ref: false }).catch(() => undefined)
     }
   }
   const ended = run()

@@ -22,6 +22,8 @@ const LEASE_MS = 60_000
 const START_WITHIN_MS = 45_000
 /** Who takes longer to answer shares places with those that fail: it holds a place nearly as long. */
 const SLOW_MS = 1_000
+/** Where fewer deliveries are due than these, they say to whom; else all endpoints that something waits for are looked at. */
+const LOOK_DUE = 512
 /** Endpoints looked at in one go. */
 const LOOK_QUEUES = 512
 /** How soon is seen what nobody told of: leases of servers that died, deliveries queued elsewhere. */
@@ -211,10 +213,9 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
 
   /** The next look begins behind this endpoint: with the first one that was passed over. */
   let behind = ''
-  const look = async (): Promise<void> => {
+  const lookAtAll = async (): Promise<void> => {
     const starts = behind === '' ? [''] : [behind, '']
     let next: string | undefined
-    queues.expectNothing()
     for (const start of starts) {
       let after = start
       do {
@@ -226,6 +227,13 @@ export const createDispatcher = (deps: Deps): Dispatcher => {
       } while (after !== '' && !closed)
     }
     behind = next ?? ''
+  }
+
+  const look = async (): Promise<void> => {
+    queues.expectNothing()
+    const due = await store.findDue(database, LOOK_DUE)
+    if (due === undefined) await lookAtAll()
+    else if (due.length > 0) await lease(due)
   }
 
   const sleep = async (ms: number): Promise<void> => {

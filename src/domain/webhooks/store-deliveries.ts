@@ -28,6 +28,19 @@ export type Told = Pick<DeliveryRow, 'id' | 'endpoint' | 'event' | 'entry_index'
 /** A delivery that this server is to make. */
 export type LeasedDelivery = Omit<DeliveryRow, 'due_at'>
 
+/** When the statement began, by the database: the same for all of it, so that an index on a time can be looked into. */
+const STATEMENT_MS = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
+
+const FIND_DUE = `SELECT endpoint, (sum(count(*)) OVER ())::integer AS due
+  FROM (SELECT endpoint, due_at FROM webhook_deliveries WHERE due_at <= ${STATEMENT_MS} ORDER BY due_at LIMIT $1) AS oldest
+  GROUP BY endpoint ORDER BY min(due_at)`
+
+/** Endpoints that something is due to, the longest due first; undefined where `limit` deliveries or more are due. */
+export const findDue = async ({ query }: Database, limit: number): Promise<string[] | undefined> => {
+  const { rows } = await query<{ endpoint: string; due: number }>(FIND_DUE, [limit], 'webhook-due')
+  return (rows[0]?.due ?? 0) < limit ? rows.map(({ endpoint }) => endpoint) : undefined
+}
+
 /**
  * Walks from endpoint to endpoint, one look into the index each, however many deliveries wait for any of them: those of
  * a dead receiver are never read to find those of the next.
@@ -39,7 +52,7 @@ const FIND_QUEUES = `WITH RECURSIVE queue (endpoint, place) AS (
         ORDER BY d.endpoint LIMIT 1), place + 1
       FROM queue WHERE queue.endpoint IS NOT NULL AND place < $2::int)
   SELECT endpoint, EXISTS (SELECT 1 FROM webhook_deliveries AS d
-      WHERE d.endpoint = queue.endpoint AND d.due_at <= ${NOW_MS}) AS due
+      WHERE d.endpoint = queue.endpoint AND d.due_at <= ${STATEMENT_MS}) AS due
     FROM queue WHERE endpoint IS NOT NULL`
 
 /** Endpoints that something waits for, in order, after a given one; and whether it is due. */
@@ -66,7 +79,7 @@ const UNHURRIED = `(SELECT set_config('synchronous_commit', 'off', true) AS mode
 const LEASE = `UPDATE webhook_deliveries AS d SET due_at = ${NOW_MS} + $1::bigint
   FROM (SELECT due.id FROM unnest($2::text[], $3::int[]) AS queue (endpoint, room)
     CROSS JOIN LATERAL (SELECT w.id FROM webhook_deliveries AS w
-      WHERE w.endpoint = queue.endpoint AND w.due_at <= ${NOW_MS}
+      WHERE w.endpoint = queue.endpoint AND w.due_at <= ${STATEMENT_MS}
       ORDER BY w.due_at LIMIT queue.room FOR UPDATE SKIP LOCKED) AS due) AS leased, ${UNHURRIED}
   WHERE d.id = leased.id AND unhurried.mode = 'off'
   RETURNING d.id, d.endpoint, d.event, d.entry_index, d.body, d.attempts, d.queued_at`
@@ -199,7 +212,7 @@ export type DroppedDelivery = Pick<LeasedDelivery, 'id' | 'event' | 'attempts' |
  * passes over would be locked as well, if it stood beside the FOR UPDATE.
  */
 const DROP_BEYOND = `WITH gone AS (DELETE FROM webhook_deliveries WHERE id IN
-      (SELECT id FROM webhook_deliveries WHERE due_at <= ${NOW_MS} AND id IN
+      (SELECT id FROM webhook_deliveries WHERE due_at <= ${STATEMENT_MS} AND id IN
           (SELECT id FROM webhook_deliveries WHERE endpoint = $1 ORDER BY due_at DESC OFFSET $2::bigint)
         LIMIT $3::int FOR UPDATE SKIP LOCKED)
     RETURNING id, event, attempts, queued_at),

@@ -31,6 +31,7 @@ import { rotatedKeysMigration } from './0028-rotated-keys.ts'
 import { keyEndsMigration } from './0029-key-ends.ts'
 import { dropsInRowMigration } from './0030-drops-in-row.ts'
 import { webhookToldMigration } from './0031-webhook-told.ts'
+import { dueDeliveriesMigration } from './0032-due-deliveries.ts'
 
 interface Migration {
   readonly name: string
@@ -71,4 +72,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyEndsMigration,
   dropsInRowMigration,
   webhookToldMigration,
+  dueDeliveriesMigration,
 ]

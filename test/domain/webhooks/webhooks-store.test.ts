@@ -1,13 +1,15 @@
 /** What servers write about deliveries that another one may have moved on meanwhile. */
 import { expect } from 'chai'
-import { createDispatcher } from '../../../src/domain/webhooks/dispatcher.ts'
+import { createDispatcher, type Dispatcher } from '../../../src/domain/webhooks/dispatcher.ts'
 import type { OpenedEndpoint } from '../../../src/domain/webhooks/sealed-endpoint.ts'
 import {
   countDeliveries,
   countWaiting,
   deliveries,
   dropBeyond,
+  findDue,
   findOverfull,
+  type LeasedDelivery,
   leaseDeliveries,
   MAX_COUNTED_DELIVERIES,
   type Result,
@@ -68,6 +70,35 @@ describe('rows of webhook deliveries', () => {
       ({ id }: { id: string }) => id,
     )
 
+  const opened = (id: string, active = true, announces_from = 0): OpenedEndpoint => ({
+    id,
+    organisation: 'org_1',
+    active,
+    announces_from,
+    private_egress: false,
+    url: 'https://receiver.example/',
+    secret: 'whsec_0',
+  })
+  /** Makes what is due, to receivers that take all. */
+  const dispatch = (
+    findEndpoint: (id: string) => Promise<OpenedEndpoint | undefined>,
+    made: (delivery: LeasedDelivery) => void,
+  ): Dispatcher =>
+    createDispatcher({
+      database,
+      logger: { warn: () => undefined },
+      pausesMs: [0],
+      random: () => 0.5,
+      findEndpoint,
+      attempt: async (delivery) => {
+        made(delivery)
+        return { outcome: 'delivered', at: 1, status: 204 }
+      },
+      attempted: () => undefined,
+      ended: () => undefined,
+      turned: () => undefined,
+    })
+
   it('change no more for a server whose claim another one has used', async () => {
     const endpoint = await newEndpoint()
     await add(endpoint, 1)
@@ -97,6 +128,20 @@ describe('rows of webhook deliveries', () => {
     expect(await claim(-LEASE_MS)).to.deep.equal(numbered(3, 4))
     expect(await claim(LEASE_MS)).to.deep.equal(numbered(3, 4))
     expect(await claim(LEASE_MS)).to.deep.equal([])
+  })
+
+  it('say who has something due, the longest due first, unless too many are due to say so', async () => {
+    await database.knex('webhook_deliveries').delete()
+    const [late, early, waiting] = [await newEndpoint(), await newEndpoint(), await newEndpoint()]
+    expect(await findDue(database, 1)).to.deep.equal([])
+    await add(waiting, 50, DISTANT_FUTURE_MS)
+    expect(await findDue(database, 1)).to.deep.equal([])
+    await add(late, 3, 100)
+    await add(early, 2, 99)
+    expect(await findDue(database, 6)).to.deep.equal([early, late])
+    expect(await findDue(database, 5)).to.equal(undefined)
+    await leaseDeliveries(database, new Map([[early, 2]]), LEASE_MS)
+    expect(await findDue(database, 5)).to.deep.equal([late])
   })
 
   it('beyond a limit go oldest first, a few at a time, and are counted; what is claimed stays', async () => {
@@ -133,35 +178,16 @@ describe('rows of webhook deliveries', () => {
     const endpoint = await newEndpoint()
     // Of entries 0 to 6: paused before 5, which the server remembers, and resumed before 6.
     await add(endpoint, 7)
-    const opened = (active: boolean, announces_from: number): OpenedEndpoint => ({
-      id: endpoint,
-      organisation: 'org_1',
-      active,
-      announces_from,
-      private_egress: false,
-      url: 'https://receiver.example/',
-      secret: 'whsec_0',
-    })
     let isKnown = false
     let looks = 0
     const made: number[] = []
-    const dispatcher = createDispatcher({
-      database,
-      logger: { warn: () => undefined },
-      pausesMs: [0],
-      random: () => 0.5,
-      findEndpoint: async () => {
+    const dispatcher = dispatch(
+      async () => {
         looks += 1
-        return isKnown ? opened(true, 6) : opened(false, 5)
+        return isKnown ? opened(endpoint, true, 6) : opened(endpoint, false, 5)
       },
-      attempt: async ({ entry_index }) => {
-        made.push(entry_index)
-        return { outcome: 'delivered', at: 1, status: 204 }
-      },
-      attempted: () => undefined,
-      ended: () => undefined,
-      turned: () => undefined,
-    })
+      ({ entry_index }) => made.push(entry_index),
+    )
     try {
       const left = (...numbers: number[]) =>
         eventually(`only ${numbers} are left`, async () => {
@@ -179,6 +205,27 @@ describe('rows of webhook deliveries', () => {
     expect(made).to.deep.equal([6])
     // It is looked at now and then, not all the time.
     expect(looks).to.be.below(20)
+  })
+
+  it('are made to everybody, also where more are due than to be told at once to whom', async () => {
+    await database.knex('webhook_deliveries').delete()
+    const counts = new Map([
+      [await newEndpoint(), 1],
+      [await newEndpoint(), 700],
+      [await newEndpoint(), 2],
+    ])
+    for (const [endpoint, count] of counts) await add(endpoint, count)
+    const made = new Map<string, number>()
+    const dispatcher = dispatch(
+      async (id) => opened(id),
+      ({ endpoint }) => made.set(endpoint, (made.get(endpoint) ?? 0) + 1),
+    )
+    try {
+      await eventually('nothing is left', async () => (await countDeliveries(database)) === 0)
+    } finally {
+      await dispatcher.close()
+    }
+    expect(made).to.deep.equal(counts)
   })
 
   it('are counted a few endpoints at a time, and no more of them than are told', async () => {
