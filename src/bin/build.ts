@@ -1,7 +1,7 @@
 /**
  * Builds everything that `npm start` and the package's exports need, in under a few seconds when nothing changed:
  * the WebAssembly core, the witness programs, the template of the embedded database, the bundles, the client, the pages and the documentation. `--circuits`
- * compiles all circuits, as tests need them, `--types` adds declarations and the client's types.
+ * compiles all circuits, and debug builds of the WebAssembly, as tests need them; `--types` adds declarations and the client's types.
  * @module
  */
 
@@ -17,6 +17,7 @@ import { buildWeb } from './build-steps/build-web.ts'
 import { buildProgram } from './build-steps/program-bundles.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FOR_TESTS = process.argv.includes('--circuits')
 /** Nothing was built before. */
 const IS_FIRST = !existsSync(`${ROOT}/build/wasm.hash`)
 const CORES = availableParallelism()
@@ -93,7 +94,7 @@ const buildClient = async (): Promise<void> => {
 
 /** What holds the core. */
 const buildBundles = async (): Promise<void> => {
-  await buildWasm()
+  await buildWasm(FOR_TESTS ? ['release', 'debug'] : ['release'])
   await Promise.all([
     buildInParts('server'),
     buildInParts('cli'),
@@ -107,7 +108,7 @@ const buildBundles = async (): Promise<void> => {
 // All at once, so that every core has something to do from the beginning.
 if (IS_FIRST)
   console.log(`First build: WebAssembly, database and pages, some ${firstSeconds()} s on ${CORES} cores`)
-const circuits = process.argv.includes('--circuits') ? buildCircuits : buildPrograms
+const circuits = FOR_TESTS ? buildCircuits : buildPrograms
 await Promise.all([circuits(tellCompiled), buildBundles(), buildTemplate()])
 chmodSync(`${ROOT}/build/cli.js`, 0o755)
 if (process.argv.includes('--types')) {
