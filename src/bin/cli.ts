@@ -219,6 +219,11 @@ const recover = async ({ state, void: takenBack }: RecoverFlags): Promise<void> 
       'The list of used cards was lost, or may have been: offline, this terminal can no longer refuse them. The server still does.',
     )
   }
+  if (found.paymentsLost) {
+    console.log(
+      'Payments may be among what could not be read: those not uploaded before are lost, and offline this terminal takes their cards again.',
+    )
+  }
   if (found.pending.length === 0) return
   console.log(
     'This waits, and is uploaded once the terminal is opened; what was taken back is among it where the record of that was lost:',

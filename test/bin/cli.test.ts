@@ -168,6 +168,7 @@ describe('npx assay terminal', function () {
     const recovered = await run('terminal', 'recover', '--state', folder, '--void', takenBack)
     expect(recovered.status).to.equal(0)
     expect(recovered.text).to.include('could not be read').and.include(`${file}.damaged-1`)
+    expect(recovered.text).to.include('Payments may be among').and.not.include('The list of used cards')
     expect(recovered.text).to.include(`${waits}  1 GBP`).and.not.include(takenBack)
     expect((await read<Pending>('pending', ...who)).value.count).to.equal(1)
     expect((await run('terminal', 'recover', '--state', folder)).text).to.include('intact')

@@ -186,6 +186,23 @@ describe('the till in Chromium, when things change behind what it shows', functi
     await expectUsable(page, 'recovered, with card tokens forgotten')
   })
 
+  it('says so, too, where a payment that was booked can’t be read: offline it takes that card again', async () => {
+    const { page, terminal } = await shop.paired()
+    await take(page, '300', 'tok_1')
+    await bookedCount(shop, 1)
+    await damage(page, terminal.terminalId, FIRST_PAYMENT_ROW)
+    shop.link.cut(true)
+    await page.reload()
+    await page.click('summary:text("Recover what can be read")')
+    await page.click('button:text("Keep what can be read, and go on")')
+    await offline(page)
+    expect(await page.innerText('.notice'))
+      .to.include('no payment of the list is missing')
+      .and.include('Card tokens that were used before may be forgotten')
+    expect(await page.getAttribute('.notice', 'data-tone')).to.equal('bad')
+    expect(await take(page, '300', 'tok_1')).to.include('Kept on this device')
+  })
+
   it('shows nothing of the terminal that the device was before', async () => {
     const [{ page, terminal }, next] = [await shop.paired(), await shop.terminal()]
     // Stamped after the other terminal begins, by a clock that is put right meanwhile.

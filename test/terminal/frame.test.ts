@@ -149,4 +149,31 @@ describe('terminal frames', () => {
     expect(lost(damaged)).to.equal(false)
     expect(lost(join([damaged, recordsFrame(2, [synced('b')])]))).to.equal(false)
   })
+
+  it('salvaged say that payments may be lost where what is missing has room for one, or left no room', () => {
+    const lost = (...frames: readonly Uint8Array[]) => salvageJournal(join(frames)).paymentsLost
+    const spoilt = (frame: Uint8Array) => flipped(frame, 20 * 8)
+    const proof = ''.padEnd(66, 'A')
+    const paid = recordsFrame(2, [
+      {
+        kind: 'payment',
+        transactionId: 'a',
+        proof,
+        amount: 1,
+        currency: 'GBP',
+        timestamp: 1,
+        ownId: true,
+      },
+    ])
+    const alone = firstFrame([{ kind: 'terminal', merchantId: 'mer_1' }], 1)
+    const [one, last] = [recordsFrame(1, [synced('a')]), recordsFrame(3, [synced('b')])]
+    expect(lost(alone, one, spoilt(paid), last)).to.equal(true)
+    expect(lost(alone, one, spoilt(paid))).to.equal(true)
+    expect(lost(alone, one, last)).to.equal(true)
+    expect(lost(FIRST, FRAMES[1] ?? one)).to.equal(true)
+    expect(lost(spoilt(alone), one, paid, last)).to.equal(false)
+    expect(lost(alone, spoilt(one), paid, last)).to.equal(false)
+    expect(lost(alone, one, paid, spoilt(last))).to.equal(false)
+    expect(lost(alone, one, one, paid, last)).to.equal(false)
+  })
 })

@@ -14,6 +14,7 @@
  * @module
  */
 import { isObject } from '../../protocol/json-object.ts'
+import { STORED_BYTES } from '../../protocol/payment-proof.ts'
 import { TerminalError } from '../errors.ts'
 import type { Contents, JournalRecord } from './records.ts'
 
@@ -75,6 +76,19 @@ export const nullifiersFrame = (sequence: number, snapshot: Uint8Array): Uint8Ar
   frame.set(snapshot, HEADER_BYTES + 1)
   return seal(frame, sequence, KIND_NULLIFIERS)
 }
+
+/** No frame that holds a payment is shorter. */
+const LEAST_PAYMENT_BYTES = recordsFrame(0, [
+  {
+    kind: 'payment',
+    transactionId: '',
+    proof: ''.padEnd(Math.ceil((STORED_BYTES * 4) / 3)),
+    amount: 1,
+    currency: 'GBP',
+    timestamp: 0,
+    ownId: true,
+  },
+]).length
 
 /** What one frame says. */
 interface Frame {
@@ -182,15 +196,25 @@ export interface Salvage {
   readonly lostBytes: number
   /** A snapshot of used cards was, or may have been, among what is lost. */
   readonly nullifiersLost: boolean
+  /** Payments were, or may have been, among what is lost, and with them that their cards are used. */
+  readonly paymentsLost: boolean
 }
+
+/** @param bytes that stand there @param frames how many are missing there, as far as can be told */
+const mayHoldPayment = (bytes: number, frames: number): boolean =>
+  bytes >= LEAST_PAYMENT_BYTES || bytes < frames * HEADER_BYTES
 
 /** Takes every whole frame out of a damaged journal, wherever it stands. Never throws. */
 export const salvageJournal = (bytes: Uint8Array): Salvage => {
   const found = new Map<number, Frame>()
   let keptBytes = 0
+  let paymentsLost = false
+  let [end, expected] = [0, 0]
   for (let at = nextFrame(bytes, 0); at !== undefined; ) {
     const frame = readFrame(bytes, at)
     if (!frame) break
+    paymentsLost ||= mayHoldPayment(at - end, frame.sequence - expected)
+    ;[end, expected] = [frame.end, frame.sequence + 1]
     if (!found.has(frame.sequence)) {
       found.set(frame.sequence, frame)
       keptBytes += frame.end - at
@@ -209,5 +233,6 @@ export const salvageJournal = (bytes: Uint8Array): Salvage => {
     lostBytes,
     // A snapshot is always the second frame, of those that are written at once; a journal without one has records there, or nothing.
     nullifiersLost: nullifiers === undefined && !found.has(1) && written !== 1 && isAnyLost,
+    paymentsLost: paymentsLost || mayHoldPayment(bytes.length - end, (written ?? 1) - expected),
   }
 }

@@ -247,7 +247,7 @@ export const recover = async (): Promise<void> => {
     // That a payment was taken back may be among what can't be read: it must not be uploaded after all.
     const takenBack = (await ownSales('void')).map(({ transactionId }) => transactionId)
     const salvage = await recoverIndexedDb(journalOf(paired.value), takenBack)
-    cardsForgotten = salvage?.nullifiersLost ?? false
+    cardsForgotten = salvage !== undefined && (salvage.nullifiersLost || salvage.paymentsLost)
     await open(paired.value, 'lost')
   } catch (error) {
     stuckBy(error)
