@@ -203,6 +203,26 @@ describe('the till in Chromium, when things change behind what it shows', functi
     expect(await take(page, '300', 'tok_1')).to.include('Kept on this device')
   })
 
+  it('says that a payment was not decided where something fails that should not, and takes it again', async () => {
+    const { page } = await shop.paired()
+    await enter(page, '300', 'tok_1')
+    await page.evaluate(() => {
+      const { now } = Date
+      Date.now = () => {
+        Date.now = now
+        throw new Error('no clock today')
+      }
+    })
+    await page.click('button.pay')
+    await page.waitForSelector('[role="alert"]:has-text("no clock today")')
+    await expectUsable(page, 'a payment that was not decided')
+    await page.click('button.pay')
+    await page.waitForSelector('#result-title')
+    expect(await heading(page)).to.equal('Accepted')
+    expect(await page.$$('[role="alert"]')).to.deep.equal([])
+    await bookedCount(shop, 1)
+  })
+
   it('shows nothing of the terminal that the device was before', async () => {
     const [{ page, terminal }, next] = [await shop.paired(), await shop.terminal()]
     // Stamped after the other terminal begins, by a clock that is put right meanwhile.

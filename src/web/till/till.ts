@@ -393,6 +393,9 @@ export const pay = async (input: PaymentInput & { readonly currency: string }): 
     // What waits is listed by its event, and may have been booked since.
     if (result.synced) await list(sale)
     decision.value = { result, sale, tookMs: performance.now() - startedAt }
+  } catch (error) {
+    // What a terminal can foresee is a result.
+    problem.value = `The payment was not decided: ${error instanceof Error ? error.message : error} Look under Payments whether it is listed, then take it again with the same card token.`
   } finally {
     deciding.value = false
     refresh()
