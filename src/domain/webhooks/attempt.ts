@@ -36,6 +36,11 @@ interface Deps {
   readonly openToAll: boolean
 }
 
+const notOpen = (): Error =>
+  new Error(
+    'The URL or the secret of the endpoint does not open: altered, or sealed under another MASTER_KEY.',
+  )
+
 export type MakeAttempt = ReturnType<typeof createAttempt>
 
 /** @returns a function that never throws: whatever goes wrong is a failed attempt */
@@ -47,6 +52,7 @@ export const createAttempt =
     signal: AbortSignal,
   ): Promise<Attempt> => {
     const at = clock.now()
+    if (url === undefined || secret === undefined) return { outcome: 'error', at, cause: notOpen() }
     try {
       const timestamp = Math.floor(at / 1000)
       const { status } = await safeFetch(url, {

@@ -78,8 +78,9 @@ export const createEndpoints = (deps: Deps) => {
   const toWebhook = (row: store.EndpointRow, waiting: number): Webhook => {
     const { url, secret } = sealed.open(row)
     return {
-      ...shown(row, url),
+      ...shown(row, url ?? ''),
       secret: masked(secret),
+      readable: url !== undefined && secret !== undefined,
       lastDeliveryAt: row.last_delivery_at === null ? null : iso(row.last_delivery_at),
       lastStatus: row.last_status,
       failureCount: row.failure_count,

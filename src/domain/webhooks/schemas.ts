@@ -71,6 +71,10 @@ export const Webhook = Type.Object(
   {
     ...webhookFields,
     secret: Type.String({ description: '`whsec_****` and the last four characters.' }),
+    readable: Type.Boolean({
+      description:
+        'False: its URL (then empty) or its secret does not open with the keys of this service, as after a restore without them. Its deliveries fail until it has both anew, by PATCH and `rotate-secret`.',
+    }),
     lastDeliveryAt: orNull(dateTime('When a delivery was last attempted, successful or not.')),
     lastStatus: orNull(
       Type.Integer({ description: 'HTTP status of that attempt; null if there was no answer.' }),
@@ -93,7 +97,7 @@ export const Webhook = Type.Object(
 export type Webhook = Static<typeof Webhook>
 
 /** Members that only the service sets. They may come back with a change, as they were. */
-export const AS_LISTED = ['id', 'scope', 'createdAt', 'secret'] as const
+export const AS_LISTED = ['id', 'scope', 'createdAt', 'secret', 'readable'] as const
 /** These go on while somebody writes a change, so that they come back as they were read and are not compared. */
 const COUNTED = ['lastDeliveryAt', 'lastStatus', 'failureCount', 'failingSince', 'backlog'] as const
 

@@ -2,11 +2,13 @@
 import { expect } from 'chai'
 import type { AlertPage } from '../../../src/domain/security/schemas.ts'
 import { raiseFailureAlerts, watchFailures } from '../../../src/domain/webhooks/failure-alerts.ts'
+import type { SecretRotated, Webhook, WebhookTested } from '../../../src/domain/webhooks/schemas.ts'
 import { FAILING_DROPS } from '../../../src/domain/webhooks/store.ts'
 import { settleResults } from '../../../src/domain/webhooks/store-deliveries.ts'
 import { ok } from '../../support/client.ts'
 import {
   answer,
+  arrivals,
   findWebhook,
   newPath,
   register,
@@ -61,6 +63,45 @@ describe('a webhook endpoint that fails', () => {
       ['webhook_recovered', 1],
     ])
     expect((await findWebhook(app, apiKey, id)).failingSince).to.equal(null)
+  })
+
+  it('fails alone where its address or secret no longer opens, says so, and goes on once it has both anew', async () => {
+    const { app, receiver } = context
+    const { apiKey } = await app.organisation()
+    const input = { url: receiver.url + newPath(), events: ['proof.verified'] }
+    const other = { ...input, url: receiver.url + newPath() }
+    const { id, secret } = await register(app, { key: apiKey }, input)
+    await register(app, { key: apiKey }, other)
+    const spoil = async (...columns: readonly string[]) => {
+      const spoilt = Object.fromEntries(columns.map((column) => [column, Buffer.alloc(40, 1)]))
+      await app.services.database.knex('webhook_endpoints').where({ id }).update(spoilt)
+    }
+    const shown = () => findWebhook(app, apiKey, id)
+    const path = `/api/webhooks/${id}`
+    await spoil('sealed_url', 'sealed_secret')
+    expect(await shown()).to.include({ readable: false, url: '', secret: 'whsec_****', label: 'Receiver' })
+    await verify(app, apiKey)
+    await arrivals(receiver, new URL(other.url).pathname, 1)
+    await until('a failure', async () => (await shown()).failureCount === 1)
+    const test = await ok<WebhookTested>(app, 'POST', `${path}/test`, { key: apiKey })
+    expect(test).to.include({ delivered: false, status: null, reason: 'error' })
+
+    const same = await ok<Webhook>(app, 'PATCH', path, { key: apiKey, body: await shown() })
+    expect(same, 'sent back as it was').to.include({ readable: false, url: '' })
+    const body = { url: input.url }
+    expect(await ok<Webhook>(app, 'PATCH', path, { key: apiKey, body })).to.include({
+      readable: false,
+      ...body,
+    })
+    const { secret: anew } = await ok<SecretRotated>(app, 'POST', `${path}/rotate-secret`, { key: apiKey })
+    expect(anew).to.not.equal(secret)
+    expect(await shown()).to.include({ readable: true, ...body })
+    await verify(app, apiKey)
+    await arrivals(receiver, new URL(input.url).pathname, 1)
+
+    await spoil('sealed_secret')
+    expect(await shown()).to.include({ readable: false, ...body })
+    expect((await app.request('DELETE', path, { key: apiKey })).status).to.equal(204)
   })
 
   type End = readonly ['delivered' | 'dropped' | 'failed', at: number]

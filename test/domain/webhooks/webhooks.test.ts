@@ -43,6 +43,7 @@ describe('webhook endpoints', () => {
       {
         ...rest,
         secret: `whsec_****${secret.slice(-4)}`,
+        readable: true,
         lastDeliveryAt: null,
         lastStatus: null,
         failureCount: 0,

@@ -178,8 +178,18 @@ const List = ({ webhooks, changes, choose }: ListProps) => (
       },
       {
         title: 'State',
-        cell: ({ active }) =>
-          active ? <State tone="good">Active</State> : <State tone="warn">Paused</State>,
+        cell: ({ active, readable }) => (
+          <>
+            {active ? <State tone="good">Active</State> : <State tone="warn">Paused</State>}
+            {!readable && (
+              <>
+                <State tone="bad">Can’t be read</State>
+                <small>Its address or secret was sealed under a key that the service doesn’t have.</small>
+                <small>Give it its address and a new secret, or remove it.</small>
+              </>
+            )}
+          </>
+        ),
       },
       { title: 'Last delivery', cell: (one) => <Delivery of={one} /> },
       {
