@@ -12,6 +12,8 @@ import { bytes, integer, type RowOf, table } from '../../store/table.ts'
 const WINDOW_MS = 15 * 60_000
 /** Rows of ended windows are removed at most this often, when somebody makes an attempt. */
 const SWEEP_PAUSE_MS = 3_600_000
+/** Rows removed at once: whoever made the attempt waits for it. */
+const SWEEP_ROWS = 500
 const MAC_PURPOSE = 'credential-attempts'
 
 /** Attempts that are counted together, and who is told when there are too many. */
@@ -58,12 +60,20 @@ const RESERVE = `
 
 export const createAttempts = ({ database: { knex }, clock, sealing, onRefused }: Deps) => {
   const rows = () => knex<AttemptRow>('credential_attempts')
-  let sweptAt = clock.now()
+  let sweepAfter = clock.now() + SWEEP_PAUSE_MS
+
+  const deleteEnded = (now: number): Promise<number> => {
+    // Another server may be at it too.
+    const some = rows().select('bucket').where('ends_at', '<=', now).orderBy('ends_at').limit(SWEEP_ROWS)
+    return rows().whereIn('bucket', some.forUpdate().skipLocked()).delete()
+  }
 
   const sweep = async (now: number): Promise<void> => {
-    if (now - sweptAt < SWEEP_PAUSE_MS) return
-    sweptAt = now
-    await rows().where('ends_at', '<=', now).delete()
+    if (now < sweepAfter) return
+    sweepAfter = now + SWEEP_PAUSE_MS
+    const swept = await deleteEnded(now)
+    // There are more.
+    if (swept === SWEEP_ROWS) sweepAfter = now
   }
 
   const reserve = async ({ bucket: name, limit }: AttemptBudget): Promise<Reservation | undefined> => {

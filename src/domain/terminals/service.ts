@@ -45,6 +45,7 @@ const MAX_WRONG_BY_KEY = 10
 const MAX_WRONG_SECRETS = 100
 /** Rows of expired tokens are removed at most this often, when a terminal signs in. */
 const SWEEP_PAUSE_MS = 3_600_000
+const SWEEP_ROWS = 500
 
 const TERMINAL_SCOPES: Caller['scopes'] = new Set(['merchant'])
 
@@ -135,7 +136,7 @@ export type TerminalsService = ReturnType<typeof createTerminals>
 
 export const createTerminals = (deps: Deps) => {
   const { database, ledger, accounts, security, clock, openRecent, baseUrl } = deps
-  let sweptAt = 0
+  let sweepAfter = 0
   const remembered = { ttlMs: TOKEN_CACHE_MS, maxEntries: MAX_CACHED_TOKENS }
   const byDigest = openRecent({
     ...remembered,
@@ -186,9 +187,11 @@ export const createTerminals = (deps: Deps) => {
   }
 
   const sweep = async (now: number): Promise<void> => {
-    if (now - sweptAt < SWEEP_PAUSE_MS) return
-    sweptAt = now
-    await store.deleteExpiredTokens(database, now)
+    if (now < sweepAfter) return
+    sweepAfter = now + SWEEP_PAUSE_MS
+    const swept = await store.deleteExpiredTokens(database, now, SWEEP_ROWS)
+    // There are more.
+    if (swept === SWEEP_ROWS) sweepAfter = now
   }
 
   return {

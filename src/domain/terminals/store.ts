@@ -126,5 +126,18 @@ export const findTokenInUse = ({ knex }: Database, digest: Uint8Array): Promise<
       'terminals.last_seen_at',
     )
 
-export const deleteExpiredTokens = ({ knex }: Database, now: number): Promise<number> =>
-  knex<TerminalTokenRow>('terminal_tokens').where('expires_at', '<=', now).delete()
+/** Deletes some that have expired. @param now Unix ms @returns how many */
+export const deleteExpiredTokens = ({ knex }: Database, now: number, maxRows: number): Promise<number> =>
+  knex<TerminalTokenRow>('terminal_tokens')
+    .whereIn(
+      'id',
+      knex<TerminalTokenRow>('terminal_tokens')
+        .select('id')
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(maxRows)
+        // Another server may be at it too.
+        .forUpdate()
+        .skipLocked(),
+    )
+    .delete()

@@ -230,6 +230,24 @@ describe('security alerts', () => {
       expect(tries - failures).to.equal(350)
     })
 
+    it('leave attempts behind that are forgotten after their window, some hundred at a time', async () => {
+      const ended = () => app.services.database.knex('credential_attempts').where('ends_at', '<=', NOON)
+      const old = Array.from({ length: 600 }, (_, i) => ({
+        bucket: Buffer.from(`old ${i}`),
+        attempts: 1,
+        ends_at: NOON - i,
+      }))
+      await ended().insert(old)
+      const attempt = () => security.guardAttempts([], async () => undefined)
+      await attempt()
+      expect(await ended(), 'within the first hour').to.have.length(600)
+      now += 3_600_000
+      await attempt()
+      expect(await ended()).to.have.length(100)
+      await attempt()
+      expect(await ended()).to.have.length(0)
+    })
+
     it('open what was resolved when they happen again', async () => {
       await raise()
       const [{ id } = expect.fail()] = (await list()).alerts

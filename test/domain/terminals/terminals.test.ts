@@ -443,7 +443,22 @@ describe('terminals', () => {
       now += 2000
       expect(await upload(own, token)).to.equal(401)
       await sign()
-      expect(await own.services.database.knex('terminal_tokens')).to.have.length(1)
+      const rows = () => own.services.database.knex('terminal_tokens')
+      expect(await rows()).to.have.length(1)
+      const old = Array.from({ length: 600 }, (_, i) => ({
+        id: `mtk_${i}`,
+        digest: Buffer.from(`${i}`),
+        terminal: terminalId,
+        api_key: '',
+        created_at: 0,
+        expires_at: 1,
+      }))
+      await rows().insert(old)
+      now += 3_600_000
+      await sign()
+      expect(await rows(), 'some hundred at a time').to.have.length(102)
+      await sign()
+      expect(await rows()).to.have.length(3)
     } finally {
       await own.close()
     }
