@@ -1,6 +1,6 @@
 /** Identifiers: a prefix that names the kind and a lower-case ULID (26 characters, sortable by time). @module */
 import { randomFillSync } from 'node:crypto'
-import { monotonicFactory } from 'ulid'
+import { encodeTime, monotonicFactory } from 'ulid'
 
 export type IdPrefix =
   | 'org'
@@ -50,6 +50,13 @@ const randomFraction = (): number => {
 }
 
 const next = monotonicFactory(randomFraction)
+
+/** Characters of a ULID's time. */
+const TIME_CHARACTERS = 10
+
+/** What stands before every id that was made at a time or later. */
+export const idsFrom = (prefix: IdPrefix, unixMs: number): string =>
+  `${prefix}_${encodeTime(unixMs, TIME_CHARACTERS).toLowerCase()}`
 
 /** `newId('key', now)` → `key_01j…`. @param unixMs time part of the ULID */
 export const newId = (prefix: IdPrefix, unixMs: number): string => `${prefix}_${next(unixMs).toLowerCase()}`

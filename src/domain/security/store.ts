@@ -1,8 +1,11 @@
 /** Security alerts: one row per organisation, type, subject and UTC day, in which repetitions add up. @module */
 import type { Knex } from 'knex'
+import { idsFrom } from '../../ids.ts'
 import type { Database } from '../../store/database.ts'
 import { integer, type RowOf, table, text } from '../../store/table.ts'
 import type { AlertStatus } from './schemas.ts'
+
+const DAY_MS = 86_400_000
 
 type Decision = Exclude<AlertStatus, 'open' | 'muted'>
 
@@ -83,6 +86,9 @@ const knownAlerts = (knex: Knex, organisation?: string) => {
   return organisation === undefined ? query : query.where('a.organisation', organisation)
 }
 
+/** @param at Unix ms, also of before 1970, when nothing was seen */
+const startOfDay = (at: number): number => Math.max(0, Math.floor(at / DAY_MS) * DAY_MS)
+
 /** Alerts of an organisation or of all, the latest to start first. */
 export const findAlerts = async (
   { knex }: Database,
@@ -92,7 +98,9 @@ export const findAlerts = async (
   if (severity !== undefined) query.where('a.severity', severity)
   if (status === 'muted') query.whereNotNull('m.day')
   else if (status !== undefined) query.where('a.state', status).whereNull('m.day')
-  if (since !== undefined) query.where('a.last_seen', '>=', since)
+  // What was seen on a day began on that day, and ids tell when: nothing of earlier days is read.
+  if (since !== undefined)
+    query.where('a.last_seen', '>=', since).where('a.id', '>=', idsFrom('alr', startOfDay(since)))
   if (before !== undefined) query.where('a.id', '<', before)
   return query
 }

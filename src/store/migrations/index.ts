@@ -32,6 +32,7 @@ import { keyEndsMigration } from './0029-key-ends.ts'
 import { dropsInRowMigration } from './0030-drops-in-row.ts'
 import { webhookToldMigration } from './0031-webhook-told.ts'
 import { dueDeliveriesMigration } from './0032-due-deliveries.ts'
+import { alertSeveritiesMigration } from './0033-alert-severities.ts'
 
 interface Migration {
   readonly name: string
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dropsInRowMigration,
   webhookToldMigration,
   dueDeliveriesMigration,
+  alertSeveritiesMigration,
 ]

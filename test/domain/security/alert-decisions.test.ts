@@ -186,15 +186,16 @@ describe('decisions on security alerts', () => {
     expect((await ask('alr_00000000000000000000000000', { status: 'open' })).status).to.equal(404)
   })
 
-  /** 20,000 alerts, nearly all of them resolved. @param first digit of their ids */
-  const insertMany = async (digit: 0 | 1): Promise<void> => {
+  /** 20,000 alerts, nearly all of them resolved. @param digit the first of their ids @param from the number of the first */
+  const insertMany = async (digit: 0 | 1, from = 1): Promise<void> => {
     const { knex } = app.services.database
     await knex.raw(
       `INSERT INTO security_alerts (id, organisation, type, severity, subject, day, count, first_seen, last_seen, decision, decided_count)
-        SELECT 'alr_' || :digit || lpad(i::text, 25, '0'), :organisation, 'rate_limit', 'low', 'key_' || i, 1, 1, 1, 1,
+        SELECT 'alr_' || :digit || lpad(i::text, 25, '0'), :organisation, 'rate_limit', CASE i % 5000 WHEN 0 THEN 'high' ELSE 'low' END,
+          'key_' || i, 1, 1, 1, 1,
           CASE WHEN i % 1000 = 0 THEN 'acknowledged' WHEN i % 1500 = 0 THEN NULL ELSE 'resolved' END, 1
-        FROM generate_series(1, 20000) AS i`,
-      { digit: String(digit), organisation: owner.organisationId },
+        FROM generate_series(:from::int, :from::int + 19999) AS i`,
+      { digit: String(digit), from, organisation: owner.organisationId },
     )
     await knex.raw('ANALYZE security_alerts')
   }
@@ -215,6 +216,31 @@ describe('decisions on security alerts', () => {
     }
   })
 
+  it('are found by severity and by time without reading the others', async () => {
+    await insertMany(0, 20_001)
+    const at = Date.now()
+    const { id } = await happen({ subject: 'ter_of_today', severity: 'critical', at })
+    const since = (ms: number): string => `since=${new Date(at + ms).toISOString()}`
+    for (const [query, count] of [
+      ['severity=high', 4],
+      ['severity=critical', 1],
+      ['severity=medium', 0],
+      ['severity=low&status=acknowledged', 10],
+      [since(0), 1],
+      [since(1), 0],
+      ['since=0001-01-01T00:00:00.000Z', 10],
+      ['since=9999-12-31T23:59:59.999Z', 0],
+    ] as const) {
+      const reads = await readsOf(app.services.database, async () => {
+        const { alerts } = await list(`?${query}&limit=10`)
+        expect(alerts, query).to.have.length(count)
+        if (count === 1) expect(alerts[0]?.id).to.equal(id)
+      })
+      const [read] = reads.filter(({ text }) => text.includes('security_alerts'))
+      expect(read?.rows, `${query} ${read?.indexes}`).to.be.at.most(200)
+    }
+  })
+
   it('are for each organisation; the operator sees alerts of all, by state, from an index', async () => {
     const alert = await happen({ subject: 'ter_of_one' })
     const { organisationId } = owner
@@ -230,7 +256,13 @@ describe('decisions on security alerts', () => {
     expect(open.alerts[0]).to.include({ subject: 'ter_of_another', organisationId: owner.organisationId })
 
     await insertMany(1)
-    for (const query of ['', 'status=open', 'status=acknowledged']) {
+    for (const query of [
+      '',
+      'status=open',
+      'status=acknowledged',
+      'severity=low',
+      'severity=low&status=acknowledged',
+    ]) {
       const reads = await readsOf(app.services.database, async () => {
         expect((await all(`limit=10&${query}`)).body.alerts, query).to.have.length(10)
       })
