@@ -33,9 +33,9 @@ import { AS_MADE, type ProofVerifyRequest, type SyncRequest, type SyncResult } f
 import { signalOf } from './signals.ts'
 import { type Refusal, refusalOf } from './spending/acceptance.ts'
 import { createLateRevocations, type LateRevocations } from './spending/late-revocations.ts'
-import { revokedClaim } from './spending/spend-keys.ts'
 import {
   asRecorded,
+  demandStanding,
   doubleSpend,
   logVerified,
   type Overtaken,
@@ -43,7 +43,7 @@ import {
   spend,
   type VerifiedProof,
 } from './spending/spending.ts'
-import { falseStatement, type Prepared, type ReasonCode, type Stated, type Statement } from './statement.ts'
+import type { Prepared, ReasonCode, Stated, Statement } from './statement.ts'
 import { prepareRules } from './statements/rules.ts'
 import * as store from './store.ts'
 import { type CheckSyncItem, planSync, type SyncDeps } from './sync.ts'
@@ -169,17 +169,13 @@ export const createProofs = (deps: ProofsDeps) => {
       throw error
     })
 
-  /**
-   * A YES is recorded of nothing that was revoked: whoever sends signals by name isn't held against what became of them, and what
-   * is known may be revoked while it is proved. Whatever is proved here is of the caller's own issuing, whose claims the commit sees.
-   * @throws AppError not_provable, reason STATEMENT_FALSE
-   */
-  const demandUnrevoked = (tx: Tx, { decision, circuitId, digest, publicSignals }: UncommittedProof) => {
-    const { revocableKeys } = keysOf(statement(circuitId), digest, publicSignals)
-    // Its own digest is new.
-    const shown = decision === 1 ? revocableKeys.filter(([kind]) => kind !== 'digest') : []
-    if (shown.some((key) => tx.holder(...revokedClaim(key))))
-      throw falseStatement('What it is about was revoked, withdrawn or replaced.')
+  /** What may have become of what a proof shows while it was made. */
+  const standingOf = async (caller: Caller, { prepared }: ProofAsk, made: UncommittedProof) => {
+    const { circuitId, digest, publicSignals, decision } = made
+    const found = statement(circuitId)
+    const { revocableKeys } = keysOf(found, digest, publicSignals)
+    const superseding = await found.superseding?.({ caller, publicSignals, statement: prepared.statement })
+    return { decision, revocableKeys, superseding }
   }
 
   const noteDoubleSpend = ({ organisation }: Caller, digest: string): void => {
@@ -347,8 +343,9 @@ export const createProofs = (deps: ProofsDeps) => {
     async generate<R>(caller: Caller, ask: ProofAsk, present: (proof: GeneratedProof) => R): Promise<R> {
       try {
         const { recording, ...made } = await make(caller, ask)
+        const standing = await standingOf(caller, ask, made)
         return await ledger.append(caller, (tx) => {
-          demandUnrevoked(tx, made)
+          demandStanding(tx, standing)
           const place = recording.record(tx)
           return tx.withRoot((root, treeSize) => present({ ...made, receipt: { ...place, root, treeSize } }))
         })

@@ -17,8 +17,15 @@ import {
   movedClock,
 } from '../../support/circuits/circuit-questions.ts'
 import { CONTROLLER, consentRoutesOf } from '../../support/domain/consents.ts'
-import { asPresented, generated, postVerifyProof, reasonsOf } from '../../support/domain/proof-api.ts'
+import {
+  asPresented,
+  generated,
+  postGenerate,
+  postVerifyProof,
+  reasonsOf,
+} from '../../support/domain/proof-api.ts'
 import { base64url, payloadOf } from '../../support/domain/tokens.ts'
+import { rejection } from '../../support/rejection.ts'
 import { onEmbedded } from '../../support/servers/database.ts'
 
 const FIELD = 'consent_verified'
@@ -166,6 +173,38 @@ describe('proofs of consents', function () {
     const refused = await ask({ consentId: later.consentId, purpose })
     expectUnproven(refused, FIELD)
     expect(refused.body.message).to.equal('The consent was refused.')
+  })
+
+  it('are not made for a purpose about which a later record decides, neither by signals nor where that is recorded meanwhile', async () => {
+    const subjectId = 'ida'
+    const { consentId } = await consents.logged({ subjectId, purposes: [purpose, 'analytics'] })
+    const { consents: kept, proofs } = app.services
+    const caller = systemCaller(owner.organisationId, 'test')
+    const found = await kept.forCircuit(caller, { consent: { consentId }, purpose })
+    if ('refused' in found) throw new Error(found.refused)
+    const { controller: consentController, purposes, holder: _, ...fields } = found.consent
+    const { r8x, r8y, s } = found.signature
+    const signals = { ...fields, consentController, purposes, r8x, r8y, s, secret: found.secret }
+    const inputs = JSON.parse(
+      JSON.stringify({ ...signals, controller: consentController }, (_, value) =>
+        typeof value === 'bigint' ? String(value) : value,
+      ),
+    )
+    const generate = (named: string) =>
+      postGenerate(app, owner.apiKey, {
+        circuit_id: 'consent_verification',
+        inputs: { ...inputs, purpose: String(h248(named)) },
+      })
+    expect((await generate(purpose)).body.decision).to.equal(1)
+    const prepared = await proofs.prepare(caller, 'consent_verification', { consentId, purpose })
+    await consents.logged({ subjectId, status: 'refused' })
+    const { status, body } = await generate(purpose)
+    expect([status, body.error, body.reason]).to.deep.equal([422, 'not_provable', 'STATEMENT_FALSE'])
+    const ask = { circuitId: 'consent_verification', prepared, category: 'proof' } as const
+    const overtaken = proofs.generate(caller, ask, (made) => made)
+    expect(await rejection(overtaken)).to.include({ code: 'not_provable', reason: 'STATEMENT_FALSE' })
+    expect((await generate('analytics')).body.decision, 'of which it still decides').to.equal(1)
+    expect((await generate('profiling')).body.decision, 'which it never covered').to.equal(0)
   })
 
   onEmbedded.it('say NO of a consent that is over, and those made before do not count any more', async () => {

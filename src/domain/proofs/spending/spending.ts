@@ -6,7 +6,7 @@ import { type Entry, hasMoved, type Tx } from '../../../ledger/decision.ts'
 import { inside, type MemberProof, memberReason, type ShownProof, type ValidProof } from '../checking.ts'
 import { alreadyRecorded, entryNames, proofRow, recordClaim } from '../recording.ts'
 import { verdictOf } from '../signals.ts'
-import type { ReasonCode } from '../statement.ts'
+import { falseStatement, type ReasonCode } from '../statement.ts'
 import type { LateRevocations } from './late-revocations.ts'
 import { type RevocableKey, revokedClaim, spendClaim } from './spend-keys.ts'
 
@@ -61,6 +61,27 @@ const findSuperseded =
       otherIssuer === undefined ? hasMoved(counter, stood)(tx) : others.isSuperseded(superseding)
     return isSuperseded ? { reason, at: tx.at } : undefined
   }
+
+/**
+ * A YES is recorded of nothing that was revoked, or superseded for what it shows: whoever sends signals by name isn't held against
+ * what became of them, and what is known may be revoked while it is proved. Whatever is proved here is of the caller's own
+ * issuing, whose claims and counters the commit sees.
+ * @throws AppError not_provable, reason STATEMENT_FALSE
+ */
+export const demandStanding = (
+  tx: Tx,
+  {
+    decision,
+    revocableKeys,
+    superseding,
+  }: Pick<ShownProof, 'revocableKeys' | 'superseding'> & { decision: number },
+): void => {
+  if (decision !== 1) return
+  // Its own digest is new.
+  const isRevoked = revocableKeys.some((key) => key[0] !== 'digest' && tx.holder(...revokedClaim(key)))
+  const isSuperseded = superseding && hasMoved(superseding.counter, superseding.stood)(tx)
+  if (isRevoked || isSuperseded) throw falseStatement('What it is about was revoked, withdrawn or replaced.')
+}
 
 /** Looks at a proof, then at its members. */
 const findInside = (proof: ShownProof, find: Find): Overtaken | undefined => {
