@@ -3,7 +3,7 @@
  * authenticators that the service hands in, so the kit knows no accounts and no database.
  * @module
  */
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Caller, Scope } from '../caller.ts'
 import { AppError } from '../errors.ts'
 import { type Auth, needsAllScopes, type Route, scopesOf } from './route.ts'
@@ -78,15 +78,31 @@ const readCookie = (header: string, name: string): string | undefined => {
   return undefined
 }
 
+const AUTHORIZATION = 'authorization'
+
+/** Whether there is another Authorization field than the first, which is all that Node keeps. */
+const hasOther = (rawHeaders: readonly string[], first: string): boolean => {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length !== AUTHORIZATION.length || rawHeaders[at + 1] === first) continue
+    if (name.toLowerCase() === AUTHORIZATION) return true
+  }
+  return false
+}
+
 /**
  * Reads the credentials of a request. A session cookie beside a key is no contradiction: the key counts.
- * @throws AppError ambiguous_credentials when X-API-Key and Authorization name different keys,
+ * @throws AppError ambiguous_credentials when X-API-Key and Authorization, or two of Authorization, name different keys,
  *   unauthorized for an Authorization header of another scheme or an overlong credential
  */
-export const readCredentials = (headers: IncomingHttpHeaders): Credentials => {
+export const readCredentials = ({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Credentials => {
   const { authorization, cookie } = headers
   let apiKey = single(headers['x-api-key']) || undefined
   if (authorization !== undefined) {
+    if (hasOther(rawHeaders, authorization)) throw new AppError('ambiguous_credentials')
     if (authorization.length > AUTHORIZATION_MAX_CHARS) throw new AppError('unauthorized', TOO_LONG)
     const bearer = BEARER.exec(authorization)?.[1]
     if (bearer === undefined)

@@ -62,6 +62,10 @@ export interface Endpoint {
   run(ctx: HttpContext, params: Readonly<Record<string, string>>): Promise<void>
 }
 
+/** Whether a request was refused for its credentials, or for what they may not do. */
+const isOfCredential = ({ status, code }: AppError): boolean =>
+  status === 401 || status === 403 || code === 'ambiguous_credentials'
+
 type Authenticate = (ctx: HttpContext) => Promise<Authenticated | undefined>
 
 const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authenticate => {
@@ -118,14 +122,13 @@ const compileAuthentication = <S>(route: Route<S>, kit: EndpointKit<S>): Authent
     const context: AuthContext = { requestId, ip, method: ctx.method, route: summary }
     let authenticated: Authenticated
     try {
-      const credentials = readCredentials(ctx.req.headers)
+      const credentials = readCredentials(ctx.req)
       if (guesses.isStopped(ip, credentials)) await chargeStopped(ctx, credentials)
       authenticated = await authenticator(credentials, context)
       guesses.remember(credentials, authenticated)
     } catch (error) {
       // Guesses are counted against the address, since they belong to no organisation, and so is what may not call here.
-      const refused = error instanceof AppError && (error.status === 401 || error.status === 403)
-      if (refused) await chargeGuess(ctx)
+      if (error instanceof AppError && isOfCredential(error)) await chargeGuess(ctx)
       throw error
     }
     const { caller } = authenticated
@@ -156,7 +159,7 @@ const compileSecondLook = <S>(
   const route = { name, path, method, auth, scope } as const
   return async (ctx) => {
     const { requestId, ip } = ctx.state
-    const credentials = readCredentials(ctx.req.headers)
+    const credentials = readCredentials(ctx.req)
     const authenticated = await authenticator(credentials, { requestId, ip, method: ctx.method, route })
     if (authenticated.caller !== undefined) requireScope(authenticated.caller, route)
     return authenticated

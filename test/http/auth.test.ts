@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { get as httpGet } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 import type { Scope } from '../../src/caller.ts'
@@ -55,6 +58,19 @@ describe('authentication', () => {
   it('two different credentials are refused as ambiguous, even if both are good', async () => {
     const { status, body } = await get('/v1/closed', { 'x-api-key': 'k-red', authorization: 'Bearer k-blue' })
     expect([status, body.error]).to.deep.equal([400, 'ambiguous_credentials'])
+  })
+
+  it('two Authorization fields are refused as ambiguous, unless they are the same', async () => {
+    const twice = async (...values: readonly string[]) => {
+      const headers = ['Host', 'localhost', ...values.flatMap((value) => ['authorization', value])]
+      const [response] = await once(httpGet(`${kit.url}/v1/closed`, { headers }), 'response')
+      const body = await json(response)
+      return [response.statusCode, (body as { error?: string }).error]
+    }
+    const refused = [400, 'ambiguous_credentials']
+    expect(await twice('Bearer k-red', 'Bearer k-blue')).to.deep.equal(refused)
+    expect(await twice('Bearer k-red', 'Bearer k-red', 'Basic abc')).to.deep.equal(refused)
+    expect(await twice('Bearer k-red', 'Bearer k-red')).to.deep.equal([200, undefined])
   })
 
   it('no, an unknown or a malformed credential is 401 with WWW-Authenticate', async () => {

@@ -139,6 +139,11 @@ describe('rate limits', () => {
       Number((await kit.request('GET', path, from(ip))).headers.get('x-ratelimit-remaining'))
     expect(await remaining('/v1/public', '203.0.113.1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
     expect(await remaining('/v1/one', '203.0.113.1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 2)
+    const both = { 'x-api-key': 'k-red', authorization: 'Bearer k-blue' }
+    const { headers } = await kit.request('GET', '/v1/one', {
+      headers: { ...both, 'x-forwarded-for': '203.0.113.1' },
+    })
+    expect(headers.get('x-ratelimit-remaining')).to.equal(String(UNAUTHENTICATED_LIMIT_PER_MINUTE - 3))
     expect(await remaining('/v1/public', '203.0.113.2')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
     expect(await remaining('/v1/public', '2001:db8::1')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 1)
     expect(await remaining('/v1/public', '2001:db8::2')).to.equal(UNAUTHENTICATED_LIMIT_PER_MINUTE - 2)

@@ -107,14 +107,15 @@ export const REQUESTS: readonly Parser[] = [
   ofText(
     'Authorization',
     ['Bearer ak_live_0123456789', 'bearer  x ', 'Basic eDp5'],
-    (authorization) => readCredentials({ authorization, 'x-api-key': 'ak_live_0123456789' }),
+    (authorization) =>
+      readCredentials({ headers: { authorization, 'x-api-key': 'ak_live_0123456789' }, rawHeaders: [] }),
     [AppError],
   ),
   ofText(
     'Cookie',
     ['assay_session=abc; assay_ht_0=%7B%22a%22%3A1%7D', 'a=b;assay_ht_0=%7B;assay_ht_1=%7D'],
     (cookie) => {
-      readCredentials({ cookie })
+      readCredentials({ headers: { cookie }, rawHeaders: [] })
       readTokenCookies(cookie)
     },
   ),
