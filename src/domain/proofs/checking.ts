@@ -239,6 +239,8 @@ export const createChecking = (deps: CheckingDeps) => {
     const faults = weighed.reasonCodes.filter((reason) => reason !== 'NOW_OUT_OF_RANGE')
     if (weighed.decision === null) faults.push('NO_QUESTION')
     else if (weighed.decision !== decision && !faults.some(isPolicyNo)) faults.push('DECISION_MISMATCH')
+    if (weighed.decision === 1 && (await statement.isOver?.(row.public_signals, clock.now())))
+      faults.push('CREDENTIAL_EXPIRED')
     return { member, faults }
   }
 

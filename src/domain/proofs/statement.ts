@@ -116,11 +116,17 @@ export interface Vouched {
   isPerson(shown: Shown): boolean
 }
 
-/** Which organisation issued what a proof spends, and the id of a consent; undefined: none of this service. */
+/**
+ * Which organisation issued what a proof spends, the id of a consent, and when it is over (Unix ms; null: that doesn't stand there);
+ * undefined: none of this service, or it has been over for a day.
+ */
 export type IssuerLookup = (
   circuitId: string,
   spent: bigint,
-) => Promise<{ readonly organisation: string; readonly consent: string | null } | undefined>
+) => Promise<
+  | { readonly organisation: string; readonly consent: string | null; readonly expiresAt: number | null }
+  | undefined
+>
 
 /** A counter of the ledger that moves on where something takes the place of what a proof shows. */
 export interface Superseding {
@@ -172,6 +178,12 @@ export interface Statement {
   superseding?(
     asked: Pick<Checked, 'caller' | 'publicSignals' | 'statement'>,
   ): Promise<Superseding | undefined>
+  /**
+   * Whether what it shows, a YES, is over by now, where the proof leads to what was issued: asked of members, whose `now` was compared
+   * with the clock only once. Absent: `check` finds it, or it has no end.
+   * @param now Unix ms
+   */
+  isOver?(publicSignals: readonly string[], now: number): Promise<boolean>
   /**
    * The native checks of this circuit: a code for each that fails. The service itself has compared the signals with the
    * stored ones, recomputed `ctx` and `scope`, held `now` within 120 seconds of the clock, and asks for expiry, spending

@@ -46,15 +46,15 @@ export const issuedNullifiers = table('issued_nullifiers', {
 
 type IssuedNullifierRow = RowOf<typeof issuedNullifiers>
 
-/** Who issued what the nullifier belongs to, or undefined. @param nullifier canonical decimal */
+/** Who issued what the nullifier belongs to, and when its row goes, or undefined. @param nullifier canonical decimal */
 export const findIssuedNullifier = async (
   { knex }: Database,
   circuit_id: string,
   nullifier: string,
-): Promise<Pick<IssuedNullifierRow, 'organisation' | 'consent'> | undefined> =>
+): Promise<Pick<IssuedNullifierRow, 'organisation' | 'consent' | 'expires_at'> | undefined> =>
   knex<IssuedNullifierRow>('issued_nullifiers')
     .where({ circuit_id, nullifier })
-    .first('organisation', 'consent')
+    .first('organisation', 'consent', 'expires_at')
 
 /** Deletes some rows that are of no more use. @param at Unix ms @returns how many */
 export const deleteExpiredNullifiers = async (

@@ -5,7 +5,8 @@ import type { ProofGenerated } from '../../../src/domain/proofs/schemas.ts'
 import type { BatchOutcomes } from '../../../src/domain/tickets/schemas.ts'
 import { startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import { consentRoutesOf } from '../../support/domain/consents.ts'
-import { kycRoutesOf } from '../../support/domain/kyc.ts'
+import { hybridRoutesOf } from '../../support/domain/hybrid-tokens.ts'
+import { annaWith, kycRoutesOf } from '../../support/domain/kyc.ts'
 import {
   ADULT,
   ADULT_INPUTS,
@@ -182,6 +183,49 @@ describe('aggregates of proofs', function () {
   it('judge the time of a member when they are made: its `now` may lie further back later', async () => {
     const made = await aggregate([await tokenProof(await newToken())])
     now += 10 * 60_000
+    expect(await reasons(made)).to.deep.equal([])
+  })
+
+  it('are no longer verified once what a member shows has expired, and say which', async () => {
+    await kycRoutesOf(app, key).verified('user-2', annaWith({ expiresAt: '2026-06-01' }))
+    const ofPerson = (disclose: boolean) =>
+      generated(app, key, {
+        circuit_id: 'kyc',
+        inputs: {
+          userId: 'user-2',
+          minLevel: 'basic',
+          latestBirthDate: '2000-01-01',
+          unique: false,
+          disclose,
+        },
+      })
+    const hybrid = await hybridRoutesOf(app, key).issued({ exp: START / 1000 + 3600 })
+    const ofHybrid = { circuit_id: 'quantum_safe_token', inputs: { token: hybrid } }
+    const inner = await aggregate([await generated(app, key, ofHybrid)])
+    const [token, untold] = [await tokenProof(await newToken()), await ofPerson(false)]
+    const made = await aggregate([await proofOf(), token, await ofPerson(true), inner])
+    const silent = await aggregate([untold])
+    now = START + 3600 * 1000 - 1
+    expect(await reasons(made)).to.deep.equal([])
+    now += 1
+    const over = ['MEMBER_1_CREDENTIAL_EXPIRED', 'MEMBER_3_MEMBER_0_CREDENTIAL_EXPIRED']
+    expect(await reasons(made)).to.deep.equal(over)
+    now = START + 3 * 86_400_000
+    await newToken()
+    const all = ['MEMBER_1_CREDENTIAL_EXPIRED', 'MEMBER_2_CREDENTIAL_EXPIRED', over[1]]
+    expect(await reasons(made)).to.deep.equal(all)
+    expect((await consume(made)).body).to.include({ verified: false, consumed: false })
+    // It doesn't tell which credential it shows.
+    expect(await reasons(silent)).to.deep.equal([])
+  })
+
+  it('stay verified where a member said NO of what had expired, since that is so still', async () => {
+    const tokenId = await newToken()
+    now += 3600 * 1000
+    const no = await tokenProof(tokenId)
+    const made = await aggregate([await proofOf(), no])
+    expect([no.decision, made.decision]).to.deep.equal([0, 0])
+    now += 3 * 86_400_000
     expect(await reasons(made)).to.deep.equal([])
   })
 

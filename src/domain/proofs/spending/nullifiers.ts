@@ -69,8 +69,12 @@ export const formerNullifier = (secret: bigint): bigint => poseidon(POSEIDON_TAG
 /** By the row above. */
 export const createIssuerLookup =
   (database: Database): IssuerLookup =>
-  (circuitId, nullifier) =>
-    findIssuedNullifier(database, circuitId, nullifier.toString())
+  async (circuitId, nullifier) => {
+    const row = await findIssuedNullifier(database, circuitId, nullifier.toString())
+    if (row === undefined) return undefined
+    const { organisation, consent, expires_at } = row
+    return { organisation, consent, expiresAt: expires_at === null ? null : expires_at - SWEEP_GRACE_MS }
+  }
 
 /**
  * Deletes the rows above of what expired a day ago, from time to time when it is called. A nullifier without its row is nobody's, so

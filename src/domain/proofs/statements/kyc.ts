@@ -17,6 +17,7 @@ import {
   demandIssued,
   element,
   elements,
+  isIssuedOver,
   keyReasons,
   mismatch,
   numbers,
@@ -176,6 +177,9 @@ export const kycStatement = ({ issuer, kyc, statuses, issuerOf }: Deps): Stateme
         },
       }
     },
+
+    isOver: (publicSignals, now) =>
+      isIssuedOver(issuerOf, kycCircuit.id, kycCircuit.read(publicSignals).disclosedStatus, now),
 
     async check({ publicSignals, statement, now }) {
       const { issuerX, issuerY, ...shown } = kycCircuit.read(publicSignals)

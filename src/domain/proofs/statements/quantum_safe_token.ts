@@ -21,7 +21,7 @@ import { falseStatement, type IssuerLookup, type Statement } from '../statement.
 import { rootReasons, rootStated } from './logged-root.ts'
 import { askedIn, circuitQuestion, EXPECTED } from './question.ts'
 import { CLOSED, EntryIndex, expecting, Signal, signalsForm } from './schemas.ts'
-import { elements, mismatch, numbers } from './signed.ts'
+import { elements, isIssuedOver, mismatch, numbers } from './signed.ts'
 
 const QuantumSignals = Type.Object(
   {
@@ -134,6 +134,9 @@ export const quantumSafeTokenStatement = ({ membership, hybridTokens, issuerOf }
         },
       }
     },
+
+    isOver: (publicSignals, now) =>
+      isIssuedOver(issuerOf, quantumSafeToken.id, quantumSafeToken.read(publicSignals).nullifier, now),
 
     async check({ publicSignals, statement }) {
       const { root, requiredBits } = quantumSafeToken.read(publicSignals)

@@ -12,7 +12,7 @@ import { fail } from '../../../errors.ts'
 import type { Issuer } from '../../../keys/issuer.ts'
 import { plainText } from '../../../protocol/json-object.ts'
 import { h248, idElement } from '../../../rules/encode.ts'
-import { falseStatement, type ReasonCode } from '../statement.ts'
+import { falseStatement, type IssuerLookup, type ReasonCode } from '../statement.ts'
 import type { IssuedSignals, SignatureSignals } from './schemas.ts'
 
 /** The numbers that circuits compare have so many bits. */
@@ -114,6 +114,21 @@ export const keyReasons = async (
   now: number,
   code: ReasonCode,
 ): Promise<ReasonCode[]> => ((await issuer.isValid(point, now)) ? [] : [code])
+
+/**
+ * Whether what was issued is over: the row that leads to it tells when, and is there for a day longer.
+ * @param spent what leads to it; 0 where the proof doesn't tell @param now Unix ms
+ */
+export const isIssuedOver = async (
+  issuerOf: IssuerLookup,
+  circuitId: string,
+  spent: bigint,
+  now: number,
+): Promise<boolean> => {
+  if (spent === 0n) return false
+  const issued = await issuerOf(circuitId, spent)
+  return issued === undefined || (issued.expiresAt !== null && issued.expiresAt <= now)
+}
 
 /** The code where the public signals are not those of the statement that was asked. */
 export const mismatch = (

@@ -17,6 +17,7 @@ import {
   demandIssued,
   element,
   elements,
+  isIssuedOver,
   keyReasons,
   mismatch,
   numbers,
@@ -142,6 +143,9 @@ export const tokenValidationStatement = ({ issuer, tokens, issuerOf }: Deps): St
         },
       }
     },
+
+    isOver: (publicSignals, now) =>
+      isIssuedOver(issuerOf, tokenValidation.id, tokenValidation.read(publicSignals).disclosedStatus, now),
 
     async check({ publicSignals, statement, now }) {
       const { issuerX, issuerY, audience } = tokenValidation.read(publicSignals)
