@@ -62,6 +62,19 @@ describe('OpenAPI description', () => {
     expect(said.filter(({ description }) => /not healthy/i.test(description))).to.deep.equal([])
   })
 
+  it('says of Idempotency-Key where it counts only with a credential', () => {
+    const { paths } = describeApi(routes, 'https://assay.example.org') as {
+      paths: Record<string, Record<string, { parameters?: { name: string; description: string }[] }>>
+    }
+    const said = routes.flatMap(({ path, method, auth }) => {
+      const { parameters = [] } = paths[path]?.[method.toLowerCase()] ?? {}
+      const found = parameters.find(({ name }) => name === 'Idempotency-Key')
+      return found ? [{ path, auth, isOnlyWith: /Only with a credential/.test(found.description) }] : []
+    })
+    const onlyWith = said.filter(({ isOnlyWith }) => isOnlyWith)
+    expect(onlyWith).to.deep.equal(said.filter(({ auth }) => auth === 'optional')).and.not.to.be.empty
+  })
+
   it('refuses two operations of one name, tags without a description, and one schema name for two things', () => {
     const route = routes.find(({ path }) => path === '/v1/health')
     if (route === undefined) throw new Error('no /v1/health')

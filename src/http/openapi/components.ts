@@ -79,14 +79,20 @@ export const HEADERS = {
 }
 export const headerRef = (name: keyof typeof HEADERS) => ({ $ref: `#/components/headers/${name}` })
 
-export const IDEMPOTENCY_PARAMETER = {
+const RETRIES_SAFE =
+  'Makes retries safe for 24 hours: the same key with the same query and body returns the first answer, with others 422.'
+
+/** Whose a key is follows from the credential: of somebody without one nothing is kept. */
+export const idempotencyParameter = ({ auth }: Route) => ({
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
   description:
-    'Makes retries safe for 24 hours: the same key with the same query and body returns the first answer, with others 422.',
+    auth === 'optional'
+      ? `${RETRIES_SAFE} Only with a credential: without one it is not read, and what is sent twice is done twice.`
+      : RETRIES_SAFE,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
-}
+})
 
 const isLimited = (route: Route): boolean => route.cost !== 0
 

@@ -13,7 +13,7 @@ import {
   errorHeaders,
   HEADERS,
   headerRef,
-  IDEMPOTENCY_PARAMETER,
+  idempotencyParameter,
   RootErrorSchema,
   SECURITY,
   SECURITY_SCHEMES,
@@ -104,7 +104,7 @@ const parameters = (route: Route, components: SchemaComponents) => {
       description,
       schema: { type: 'string' },
     })),
-    ...(takesIdempotencyKey(route) ? [IDEMPOTENCY_PARAMETER] : []),
+    ...(takesIdempotencyKey(route) ? [idempotencyParameter(route)] : []),
   ]
 }
 

@@ -1,7 +1,12 @@
 /** Proxy routes through the real app: making, showing and deleting the routes of hermes. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { ProxyDeleted, ProxyList, ProxyRoute } from '../../../src/domain/hermes/schemas-proxies.ts'
+import type {
+  ProxyCreated,
+  ProxyDeleted,
+  ProxyList,
+  ProxyRoute,
+} from '../../../src/domain/hermes/schemas-proxies.ts'
 import { sharedApp, startTestApp, type TestApp, type TestOrganisation } from '../../support/app.ts'
 import {
   ask,
@@ -260,6 +265,16 @@ describe('proxy routes', () => {
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, ...Array(7).fill(409)])
     const rows = await app.services.database.knex('hermes_deletions').where({ route: id })
     expect(rows).to.have.length(1)
+  })
+
+  it('are made once under an Idempotency-Key with a credential, and twice without one, as is said', async () => {
+    const { apiKey } = await app.organisation()
+    const body = { userId: newUser(), destinationUrl: URL_WITH_SECRET }
+    const headers = { 'idempotency-key': 'made-once' }
+    const made = async (key?: string) =>
+      (await app.request<ProxyCreated>('POST', '/proxy', { key, body, headers })).body.id
+    expect(await made(apiKey)).to.equal(await made(apiKey))
+    expect(await made()).to.not.equal(await made())
   })
 
   it('are made at most 60 times an hour from one address', async () => {
