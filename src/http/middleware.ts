@@ -208,20 +208,29 @@ export const readOnlyWhile =
     }
   }
 
+const HSTS = 'max-age=31536000'
+
 /**
- * Headers for an API whose answers are never to be rendered, framed, sniffed or cached unless a route says so.
- * @param https whether the service is reached over HTTPS
+ * Headers for an API whose answers are never to be rendered, framed, sniffed or cached unless a route says so. Where the service is
+ * reached over HTTPS, browsers are to stay with that (RFC 6797), for what lies below its own host too; what lies below a host that an
+ * organisation has brought may be anything of theirs.
  */
-export const securityHeaders = (https: boolean): HttpMiddleware => {
+export const securityHeaders = (baseUrl: string): HttpMiddleware => {
+  const { protocol, host } = new URL(baseUrl)
   const headers: [string, string][] = [
     ['X-Content-Type-Options', 'nosniff'],
     ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
     ['Referrer-Policy', 'no-referrer'],
     ['Cache-Control', 'no-store'],
   ]
-  if (https) headers.push(['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'])
-  return (ctx, next) => {
-    for (const [name, value] of headers) ctx.res.setHeader(name, value)
+  const isHttps = protocol === 'https:'
+  return ({ req, res }, next) => {
+    for (const [name, value] of headers) res.setHeader(name, value)
+    if (isHttps)
+      res.setHeader(
+        'Strict-Transport-Security',
+        req.headers.host === host ? `${HSTS}; includeSubDomains` : HSTS,
+      )
     return next()
   }
 }

@@ -183,7 +183,7 @@ export const createApp = <S>(options: AppOptions<S>): RequestListener => {
     }),
   )
   app.use(answerErrors(logger, options.isUnavailable))
-  app.use(securityHeaders(config.baseUrl.startsWith('https:')))
+  app.use(securityHeaders(config.baseUrl))
   app.use(hostRequired)
   if (options.pathFor) app.use(readHostPaths(options.pathFor))
   app.use(crossOrigin({ read: CROSS_ORIGIN_READ, post: CROSS_ORIGIN_POSTED }))

@@ -233,14 +233,17 @@ describe('around every request', () => {
     }
   })
 
-  it('HTTPS services say that they want to stay so', async () => {
+  it('HTTPS services say that they want to stay so, and of hosts below their own alone', async () => {
     const secure = await startHttpKit([get('/v1/fine', () => ({}))], {
       config: { baseUrl: 'https://assay.test' },
     })
     try {
-      expect((await secure.request('GET', '/v1/fine')).headers.get('strict-transport-security')).to.match(
-        /^max-age=\d+/,
-      )
+      const said = async (host: string) =>
+        (await secure.request('GET', '/v1/fine', { headers: { host } })).headers.get(
+          'strict-transport-security',
+        )
+      expect(await said('assay.test')).to.match(/^max-age=\d+; includeSubDomains$/)
+      expect(await said('shop.example'), 'of somebody else').to.match(/^max-age=\d+$/)
     } finally {
       await secure.close()
     }
