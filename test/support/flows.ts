@@ -17,6 +17,8 @@ export interface Flow {
   readonly entries: number
   /** Codes of answers to a repetition that tell that the first one, whose answer was lost, did it. */
   readonly doneBefore?: readonly string[]
+  /** Whether its entries are made one after the other: a repetition finds those that were, and makes the others. */
+  readonly isEach?: boolean
   /** Whether it is done once more each time that it is sent after a success. */
   readonly addsUp?: boolean
   /** Makes what it needs. */
@@ -92,6 +94,7 @@ const PROOFS: readonly Flow[] = [
   {
     name: 'results are signed',
     entries: 2,
+    isEach: true,
     prepare: (app, { apiKey }) => posting(app, apiKey, '/verify/batch', { items: [{ a: 1 }, { b: 2 }] }),
   },
 ]
